@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "../micro/harness.hpp"
+#include "../micro/process.hpp"
 #include "cache_line.hpp"
 #include "shapes.hpp"
 #if __has_include(<valgrind/callgrind.h>)

@@ -1,6 +1,7 @@
 // The oracle of the checked run: each task exactly once, in an order that a sequential run could have had.
-// Owned by the process; expect() runs before the first task, ran() inside tasks on any thread, verdict() after the last.
-// It must never order anything by itself: the versions are plain words, so that only the runtime keeps them consistent.
+// Owned by the process; expect() runs before the first task, ran() and the like inside tasks on any thread, verdict()
+// after the last. It must never order anything by itself: the versions are plain words, so that only the runtime keeps
+// them consistent.
 #pragma once
 #include "patterns.hpp"
 #include <atomic>
@@ -16,8 +17,11 @@ public:
     share_ = p.share();
     n_ = p.n;
     failures_ = 0;
+    count_ = inline_ = 0;
+    anonymous_ = false;
     times_ = std::make_unique<std::atomic<uint8_t>[]>(p.n);
     cells_ = std::make_unique<Cell[]>(p.data);
+    first_writer_.assign(p.data, none);
     tasks_.assign(p.n, {});
     struct Seen { uint64_t last; uint32_t reads; };
     for (unsigned s = 0; s < p.submitters; ++s) {
@@ -31,6 +35,7 @@ public:
           e.last[k] = seen[d].last;
           if (k + 1 == uses.count) {
             e.reads = seen[d].reads;
+            (seen[d].last ? tasks_[seen[d].last - 1].next_writer : first_writer_[d]) = i;
             seen[d] = {i + 1, 0};
           } else {
             ++seen[d].reads;
@@ -41,6 +46,9 @@ public:
   }
 
   void ran(uint64_t i) {
+    count_.fetch_add(1, std::memory_order_relaxed);
+    if (submitting == i) inline_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= n_) return fail();
     if (times_[i].fetch_add(1, std::memory_order_relaxed) != 0) fail();
     const Expected &e = tasks_[i];
     const auto s = static_cast<unsigned>(i / share_);
@@ -48,8 +56,7 @@ public:
       Cell &c = cells_[e.id[k]];
       const bool writes = k + 1 == e.count;
       if (writes) {
-        int free = 0;
-        if (!c.state.compare_exchange_strong(free, -1, std::memory_order_relaxed)) fail();
+        enter(c);
         if (c.reads[s].load(std::memory_order_relaxed) != e.reads) fail();
       } else if (c.state.fetch_add(1, std::memory_order_relaxed) < 0) {
         fail();
@@ -69,15 +76,40 @@ public:
     }
   }
 
-  bool has_run(uint64_t i) const { return times_[i].load(std::memory_order_relaxed) == 1; }
+  // A task that carries no value: it is the one whose turn it is on the datum that it writes.
+  void ran_on(uint32_t datum) {
+    const uint64_t last = cells_[datum].last[0];
+    ran(last ? tasks_[last - 1].next_writer : first_writer_[datum]);
+  }
+  // A task that knows nothing about itself: only counted.
+  void ran_unknown() {
+    anonymous_ = true;
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // A task that adds its number to a datum, on a copy of its own or alone on the datum itself.
+  void adds(uint64_t i, uint64_t *cell, bool alone) {
+    count_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= n_ || times_[i].fetch_add(1, std::memory_order_relaxed) != 0) fail();
+    if (alone) enter(cells_[0]);
+    *cell += i + 1;
+    if (alone) cells_[0].state.store(0, std::memory_order_relaxed);
+  }
+
+  bool has_run(uint64_t i) const { return anonymous_ ? count_.load(std::memory_order_relaxed) > i : times_[i].load(std::memory_order_relaxed) == 1; }
   void fail() { failures_.fetch_add(1, std::memory_order_relaxed); }
 
   // Failed observations, and one for each task that did not run exactly once.
   uint64_t verdict() const {
     uint64_t bad = failures_.load(std::memory_order_relaxed);
-    for (uint64_t i = 0; i < n_; ++i) bad += !has_run(i);
+    bad += count_.load(std::memory_order_relaxed) != n_;
+    for (uint64_t i = 0; !anonymous_ && i < n_; ++i) bad += !has_run(i);
     return bad;
   }
+  // The share of the tasks that ran inside of their own submission.
+  double share_inline() const { return n_ ? static_cast<double>(inline_.load(std::memory_order_relaxed)) / static_cast<double>(n_) : 0; }
+
+  static constexpr uint64_t none = UINT64_MAX;
+  static inline thread_local uint64_t submitting = none; // the task that this thread submits now
 
 private:
   struct Cell {
@@ -86,15 +118,22 @@ private:
     uint64_t last[2] = {0, 0};
   };
   struct Expected {
-    std::array<uint32_t, 4> id;
-    std::array<uint64_t, 4> last;
+    std::array<uint32_t, max_uses> id;
+    std::array<uint64_t, max_uses> last;
     uint32_t count, reads;
+    uint64_t next_writer = none; // of the datum that it writes
   };
+  void enter(Cell &c) {
+    int free = 0;
+    if (!c.state.compare_exchange_strong(free, -1, std::memory_order_relaxed)) fail();
+  }
   uint64_t n_ = 0, share_ = 1;
   std::vector<Expected> tasks_;
+  std::vector<uint64_t> first_writer_; // by datum
   std::unique_ptr<Cell[]> cells_;
   std::unique_ptr<std::atomic<uint8_t>[]> times_;
-  std::atomic<uint64_t> failures_{0}; // pairs with nothing: read when all tasks are done
+  std::atomic<bool> anonymous_{false};
+  std::atomic<uint64_t> failures_{0}, count_{0}, inline_{0}; // pair with nothing: read when all tasks are done
 };
 
 } // namespace bench

@@ -7,15 +7,37 @@
 namespace {
 
 using bench::Body;
+using bench::Kind;
 
 [[noreturn]] void die(const char *what) {
   std::fprintf(stderr, "%s: %s\n", what, consort_error());
   std::exit(1);
 }
 
-template <Body K> consort_status call(const consort_call *c) {
-  if constexpr (K == Body::empty || K == Body::spin) bench::run_body<K>(0);
-  else bench::run_body<K>(c->args[0].scalar);
+uint64_t *cells = nullptr; // of the runtime's data; set before any task, read by tasks
+bool alone = false;        // whether tasks that add are alone on their datum: commute, not redux
+
+uint64_t *place(const consort_call *c, uint32_t view) {
+  const consort_addr at = static_cast<const consort_variable_view *>(c->views[view])->addr;
+  return reinterpret_cast<uint64_t *>(static_cast<uintptr_t>(at.base + at.off));
+}
+
+template <Kind K> consort_status call(const consort_call *c) {
+  if constexpr (K.value) bench::run_body<K>(c->args[0].scalar);
+  else if (c->nviews != 0) bench::run_bare_on<K>(static_cast<uint32_t>(place(c, c->nviews - 1) - cells));
+  else bench::run_bare<K>();
+  return CONSORT_OK;
+}
+consort_status adds(const consort_call *c) {
+  bench::check.adds(c->args[0].scalar, place(c, 0), alone);
+  return CONSORT_OK;
+}
+consort_status zero(const consort_call *c) {
+  *place(c, 0) = 0;
+  return CONSORT_OK;
+}
+consort_status combine(const consort_call *c) {
+  *place(c, 0) += *place(c, 1);
   return CONSORT_OK;
 }
 
@@ -23,8 +45,7 @@ class Backend {
 public:
   static constexpr const char *name = "consort";
   static constexpr bool edges = false;
-  static constexpr bool any_order = true;
-  static bool supports(bench::Pattern, unsigned, unsigned) { return true; }
+  static bool supports(const bench::Case &, unsigned) { return true; }
 
   explicit Backend(const bench::Options &o) {
     const std::string workers = std::to_string(o.workers), window = std::to_string(o.window);
@@ -36,12 +57,13 @@ public:
     s.set = set.data();
     s.nset = static_cast<uint32_t>(set.size());
     if (consort_start(&s, &rt_) < 0) die("start");
+    adding_ = o.pattern == "redux" || o.pattern == "commute";
     if (o.pattern == "redux") last_mode_ = CONSORT_M_REDUX;
     if (o.pattern == "commute") last_mode_ = CONSORT_M_RW | CONSORT_M_COMMUTE;
-    add<Body::empty>("empty");
-    add<Body::check>("check");
-    add<Body::spin>("spin");
-    add<Body::gate>("gate");
+    alone = o.pattern == "commute";
+    add_all<Kind{}, Kind{.value = false}>();
+    add_all<Kind{Body::check}, Kind{Body::check, false}>();
+    add_all<Kind{Body::spin}, bench::gate_task>();
   }
   Backend(const Backend &) = delete;
   ~Backend() {
@@ -50,11 +72,11 @@ public:
 
   void make_data(uint64_t n) {
     cells_.assign(n, 0);
+    cells = cells_.data();
     data_.resize(n);
     for (uint64_t d = 0; d < n; ++d)
       if (consort_register_variable(rt_, &cells_[d], sizeof cells_[d], &data_[d]) < 0) die("register");
-    const consort_codelet_id nothing = codelets_[static_cast<int>(Body::empty)];
-    if (last_mode_ == CONSORT_M_REDUX && consort_data_set_reduction(rt_, data_[0], nothing, nothing) < 0) die("set_reduction");
+    if (last_mode_ == CONSORT_M_REDUX && consort_data_set_reduction(rt_, data_[0], add("zero", zero), add("combine", combine)) < 0) die("set_reduction");
   }
   void drop_data() {
     for (consort_data_id d : data_)
@@ -76,7 +98,7 @@ public:
     for (auto &t : others) t.join();
   }
 
-  template <Body K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses) { submit<K>(i, uses, nullptr); }
+  template <Kind K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses) { submit<K>(i, uses, nullptr); }
 
   template <class F> void record(const bench::Plan &, F f) {
     if (consort_record_begin(rt_, CONSORT_RECORD_ONLY) < 0) die("record_begin");
@@ -92,21 +114,28 @@ public:
     if (consort_recording_destroy(rt_, recording_) < 0) die("recording_destroy");
   }
 
-  template <Body K> void sync(uint64_t i) {
+  template <Kind K> void sync(uint64_t i) {
     consort_task_id id;
     submit<K>(i, bench::Uses<0>{}, &id);
     if (consort_task_wait(rt_, id, CONSORT_FOREVER, 0) < 0) die("task_wait");
   }
 
-  void acquire() {
+  uint64_t *acquire() {
     if (consort_acquire(rt_, data_[0], CONSORT_M_RW, CONSORT_FOREVER, &hold_) < 0) die("acquire");
+    const consort_addr at = static_cast<const consort_variable_view *>(hold_.view)->addr;
+    return reinterpret_cast<uint64_t *>(static_cast<uintptr_t>(at.base + at.off));
   }
   void release() {
     if (consort_release(rt_, hold_) < 0) die("release");
   }
-  void register_one() {
+  uint64_t read(uint32_t d) {
+    if (consort_acquire(rt_, data_[d], CONSORT_M_R, CONSORT_FOREVER, &hold_) < 0) die("acquire");
+    release();
+    return cells_[d];
+  }
+  void register_one(uint64_t *cell) {
     data_.resize(1);
-    if (consort_register_variable(rt_, &one_, sizeof one_, data_.data()) < 0) die("register");
+    if (consort_register_variable(rt_, cell, sizeof *cell, data_.data()) < 0) die("register");
   }
   void unregister_one() {
     if (consort_unregister(rt_, data_[0]) < 0) die("unregister");
@@ -134,28 +163,37 @@ public:
   }
 
 private:
-  template <Body K> void add(const char *title) {
+  consort_codelet_id add(const char *title, consort_call_fn *fn) {
     consort_impl impl{};
     impl.klass = "cpu";
-    impl.fn = call<K>;
+    impl.fn = fn;
     consort_codelet c = CONSORT_CODELET_INIT;
     c.name = title;
     c.impls = &impl;
     c.nimpls = 1;
-    if (consort_codelet_add(rt_, &c, &codelets_[static_cast<int>(K)]) < 0) die("codelet_add");
+    consort_codelet_id id;
+    if (consort_codelet_add(rt_, &c, &id) < 0) die("codelet_add");
+    return id;
   }
+  // A codelet for each body, with a value and without.
+  template <Kind A, Kind B> void add_all() {
+    codelet<A>() = add("bench", A.body == Body::check && adding_ ? adds : call<A>);
+    codelet<B>() = add("bench", call<B>);
+  }
+  template <Kind K> consort_codelet_id &codelet() { return codelets_[static_cast<int>(K.body)][K.value]; }
 
-  template <Body K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses, consort_task_id *out) {
+  template <Kind K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses, consort_task_id *out) {
     consort_use use[N ? N : 1];
     for (unsigned k = 0; k < N; ++k) use[k] = {data_[uses.id[k]], k + 1 == N ? last_mode_ : uint32_t{CONSORT_M_R}, 0};
     consort_task_desc t{};
     t.size = CONSORT_TASK_BRIEF;
-    t.codelet = codelets_[static_cast<int>(K)];
+    t.codelet = codelet<K>();
     t.worker = CONSORT_NONE;
     t.uses = use;
     t.nuses = N;
+    if constexpr (K.priority) t.priority = bench::priority_of(i);
     consort_arg arg{};
-    if constexpr (K == Body::check || K == Body::gate) {
+    if constexpr (K.value) {
       arg.kind = CONSORT_ARG_SCALAR;
       arg.bytes = sizeof i;
       arg.scalar = i;
@@ -169,13 +207,13 @@ private:
   }
 
   consort_runtime *rt_ = nullptr;
-  consort_codelet_id codelets_[4] = {};
+  consort_codelet_id codelets_[4][2] = {}; // by body, by whether there is a value
+  bool adding_ = false;
   std::vector<uint64_t> cells_;
   std::vector<consort_data_id> data_;
   consort_hold hold_ = {};
   consort_recording_id recording_ = {};
   uint32_t last_mode_ = CONSORT_M_RW; // of a task's last datum
-  uint64_t one_ = 0;
   std::vector<uint64_t> vector_;
   consort_data_id whole_ = {};
   consort_plan_id plan_ = {};

@@ -6,14 +6,13 @@
 
 namespace {
 
-using bench::Body;
+using bench::Kind;
 
 class Backend {
 public:
   static constexpr const char *name = "mini";
   static constexpr bool edges = false;
-  static constexpr bool any_order = false;
-  static bool supports(bench::Pattern, unsigned submitters, unsigned) { return submitters == 1; }
+  static bool supports(const bench::Case &c, unsigned) { return c.submitters == 1 && !c.priority; }
 
   explicit Backend(const bench::Options &o) : rt_(static_cast<int>(o.workers), o.window ? o.window : 4096) {}
   void make_data(uint64_t n) { handles_.resize(n); }
@@ -23,12 +22,13 @@ public:
     f(0);
     rt_.wait_all();
   }
-  template <Body K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses) {
+  template <Kind K, unsigned N> void submit([[maybe_unused]] uint64_t i, const bench::Uses<N> &uses) {
     mini::Access a[N ? N : 1];
     for (unsigned k = 0; k < N; ++k) a[k] = {&handles_[uses.id[k]], k + 1 == N ? mini::W : mini::R};
-    rt_.submit(a, N, [i] { bench::run_body<K>(i); });
+    if constexpr (K.value) rt_.submit(a, N, [i] { bench::run_body<K>(i); });
+    else rt_.submit(a, N, [] { bench::run_bare<K>(); });
   }
-  template <Body K> void sync(uint64_t i) {
+  template <Kind K> void sync(uint64_t i) {
     submit<K>(i, bench::Uses<0>{});
     rt_.wait_all();
   }

@@ -11,9 +11,8 @@ class OpenMp {
 public:
   static constexpr const char *name = BENCH_OPENMP_NAME;
   static constexpr bool edges = false;
-  static constexpr bool any_order = false;
-  static bool supports(Pattern p, unsigned submitters, unsigned workers) {
-    return submitters == 1 || (workers >= submitters && (p == Pattern::independent || p == Pattern::wavefront));
+  static bool supports(const Case &c, unsigned workers) {
+    return !c.replayed && (c.submitters == 1 || (workers >= c.submitters && (c.pattern == Pattern::independent || c.pattern == Pattern::wavefront)));
   }
 
   explicit OpenMp(const Options &o) : workers_(static_cast<int>(o.workers)) {}
@@ -28,7 +27,19 @@ public:
     }
   }
 
-  template <Body K, unsigned N> void submit(uint64_t i, const Uses<N> &uses) {
+  template <Kind K, unsigned N> void submit(uint64_t i, const Uses<N> &uses) {
+    if constexpr (K.priority) with_priority<K>(i, uses);
+    else if constexpr (K.value) with_value<K>(i, uses);
+    else without_value<K>(uses);
+  }
+
+  template <Kind K> void sync([[maybe_unused]] uint64_t i) {
+    submit<K>(i, Uses<0>{});
+#pragma omp taskwait
+  }
+
+private:
+  template <Kind K, unsigned N> void with_value(uint64_t i, const Uses<N> &uses) {
     char *c = cells_.data();
     if constexpr (N == 0) {
 #pragma omp task firstprivate(i)
@@ -46,22 +57,72 @@ public:
         char *r0 = c + uses.id[0], *r1 = c + uses.id[1];
 #pragma omp task firstprivate(i) depend(in : *r0, *r1) depend(inout : *w)
         run_body<K>(i);
-      } else {
-        static_assert(N == 4);
+      } else if constexpr (N == 4) {
         char *r0 = c + uses.id[0], *r1 = c + uses.id[1], *r2 = c + uses.id[2];
 #pragma omp task firstprivate(i) depend(in : *r0, *r1, *r2) depend(inout : *w)
+        run_body<K>(i);
+      } else {
+        const uint32_t *r = uses.id.data();
+#pragma omp task firstprivate(i) depend(iterator(unsigned k = 0 : N - 1), in : c[r[k]]) depend(inout : *w)
         run_body<K>(i);
       }
     }
   }
-
-  template <Body K> void sync(uint64_t i) {
-#pragma omp task firstprivate(i)
-    run_body<K>(i);
-#pragma omp taskwait
+  // Of the bare patterns: independent, a chain, a wavefront, two and four data.
+  template <Kind K, unsigned N> void without_value(const Uses<N> &uses) {
+    static_assert(!K.value);
+    char *c = cells_.data();
+    if constexpr (N == 0) {
+#pragma omp task
+      run_bare<K>();
+    } else {
+      char *w = c + uses.id[N - 1];
+      if constexpr (N == 1) {
+#pragma omp task depend(inout : *w)
+        run_bare<K>();
+      } else if constexpr (N == 2) {
+        char *r0 = c + uses.id[0];
+#pragma omp task depend(in : *r0) depend(inout : *w)
+        run_bare<K>();
+      } else if constexpr (N == 3) {
+        char *r0 = c + uses.id[0], *r1 = c + uses.id[1];
+#pragma omp task depend(in : *r0, *r1) depend(inout : *w)
+        run_bare<K>();
+      } else if constexpr (N == 4) {
+        char *r0 = c + uses.id[0], *r1 = c + uses.id[1], *r2 = c + uses.id[2];
+#pragma omp task depend(in : *r0, *r1, *r2) depend(inout : *w)
+        run_bare<K>();
+      } else {
+        std::abort();
+      }
+    }
+  }
+  // Independent and a wavefront; it counts with OMP_MAX_TASK_PRIORITY alone.
+  template <Kind K, unsigned N> void with_priority(uint64_t i, const Uses<N> &uses) {
+    char *c = cells_.data();
+    const int level = priority_of(i);
+    if constexpr (N == 0) {
+#pragma omp task firstprivate(i) priority(level)
+      run_body<K>(i);
+    } else {
+      char *w = c + uses.id[N - 1];
+      if constexpr (N == 1) {
+#pragma omp task firstprivate(i) priority(level) depend(inout : *w)
+        run_body<K>(i);
+      } else if constexpr (N == 2) {
+        char *r0 = c + uses.id[0];
+#pragma omp task firstprivate(i) priority(level) depend(in : *r0) depend(inout : *w)
+        run_body<K>(i);
+      } else if constexpr (N == 3) {
+        char *r0 = c + uses.id[0], *r1 = c + uses.id[1];
+#pragma omp task firstprivate(i) priority(level) depend(in : *r0, *r1) depend(inout : *w)
+        run_body<K>(i);
+      } else {
+        std::abort();
+      }
+    }
   }
 
-private:
   int workers_;
   std::vector<char> cells_;
 };

@@ -6,12 +6,13 @@
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
+#include "edges.hpp"
 #include "harness.hpp"
 #include <optional>
 
 namespace {
 
-using bench::Body;
+using bench::Kind;
 using tbb::flow::continue_msg;
 using Node = tbb::flow::continue_node<continue_msg>;
 
@@ -21,10 +22,9 @@ class Backend {
 public:
   static constexpr const char *name = "tbb";
   static constexpr bool edges = true;
-  static constexpr bool any_order = false;
   // Between two submitters of one datum the order is not known in advance, so the edges cannot be given.
-  static bool supports(bench::Pattern p, unsigned submitters, unsigned workers) {
-    return submitters == 1 || (workers >= submitters && (p == bench::Pattern::independent || p == bench::Pattern::wavefront));
+  static bool supports(const bench::Case &c, unsigned workers) {
+    return c.submitters == 1 || (workers >= c.submitters && (c.pattern == bench::Pattern::independent || c.pattern == bench::Pattern::wavefront));
   }
 
   explicit Backend(const bench::Options &o)
@@ -38,29 +38,7 @@ public:
     // A slot for each submitter: without one its work would be handed to a thread that is inside another's.
     arena_.emplace(static_cast<int>(workers_), p.submitters);
     arena_->initialize();
-    first_.assign(1, 0);
-    predecessors_.clear();
-    std::vector<int64_t> writer(p.data, -1);
-    std::vector<std::vector<uint32_t>> readers(p.data);
-    for (unsigned s = 0; s < p.submitters; ++s)
-      bench::each_task(p, s, [&](uint64_t i, const auto &uses) {
-        const auto from = static_cast<ptrdiff_t>(predecessors_.size());
-        for (unsigned k = 0; k < uses.count; ++k) {
-          const uint32_t d = uses.id[k];
-          if (k + 1 < uses.count) {
-            if (writer[d] >= 0) predecessors_.push_back(static_cast<uint32_t>(writer[d]));
-            readers[d].push_back(static_cast<uint32_t>(i));
-          } else {
-            if (readers[d].empty() && writer[d] >= 0) predecessors_.push_back(static_cast<uint32_t>(writer[d]));
-            predecessors_.insert(predecessors_.end(), readers[d].begin(), readers[d].end());
-            readers[d].clear();
-            writer[d] = static_cast<int64_t>(i);
-          }
-        }
-        std::sort(predecessors_.begin() + from, predecessors_.end());
-        predecessors_.erase(std::unique(predecessors_.begin() + from, predecessors_.end()), predecessors_.end());
-        first_.push_back(static_cast<uint32_t>(predecessors_.size()));
-      });
+    edges_.work_out(p);
   }
 
   template <class F> void drive(unsigned submitters, F f) {
@@ -80,8 +58,10 @@ public:
     arena_->execute([&] { group_.wait(); });
   }
 
-  template <Body K> void submit(uint64_t i, const bench::Uses<0> &) {
-    group_.run([i] { bench::run_body<K>(i); });
+  template <Kind K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &) {
+    if constexpr (N != 0 || K.priority) add_node<K>(i); // a task_group knows no priorities
+    else if constexpr (K.value) group_.run([i] { bench::run_body<K>(i); });
+    else group_.run([] { bench::run_bare<K>(); });
   }
   // The whole graph at once, with nothing run; each replay starts it anew.
   template <class F> void record(const bench::Plan &p, F f) {
@@ -104,25 +84,29 @@ public:
     kept_.reset();
   }
 
-  template <Body K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &) {
+  template <Kind K> void sync(uint64_t i) {
+    group_.run_and_wait([i] { bench::run_body<K>(i); });
+  }
+
+private:
+  template <Kind K> void add_node(uint64_t i) {
     Graph &g = *mine_;
     if (g.count == window_) g.flush();
-    Node *const me = ::new (g.at(i)) Node(g.graph, [i](const continue_msg &) { bench::run_body<K>(i); });
+    Node *const me = g.at(i);
+    if constexpr (K.priority)
+      ::new (me) Node(g.graph, [i](const continue_msg &) { bench::run_body<K>(i); }, 1u + static_cast<unsigned>(bench::priority_of(i)));
+    else if constexpr (K.value) ::new (me) Node(g.graph, [i](const continue_msg &) { bench::run_body<K>(i); });
+    else ::new (me) Node(g.graph, [](const continue_msg &) { bench::run_bare<K>(); });
     bool root = true;
-    for (uint32_t e = first_[i]; e < first_[i + 1]; ++e)
-      if (predecessors_[e] >= g.begin) { // those of earlier windows are done
-        tbb::flow::make_edge(*g.at(predecessors_[e]), *me);
+    for (const uint32_t *e = edges_.begin(i); e != edges_.end(i); ++e)
+      if (*e >= g.begin) { // those of earlier windows are done
+        tbb::flow::make_edge(*g.at(*e), *me);
         root = false;
       }
     if (root) g.roots.push_back(me);
     ++g.count;
   }
 
-  template <Body K> void sync(uint64_t i) {
-    group_.run_and_wait([i] { bench::run_body<K>(i); });
-  }
-
-private:
   // One submitter's window: the nodes of tasks [begin, begin + count).
   struct Graph {
     Graph(uint64_t window, uint64_t from) : begin(from), nodes(static_cast<Node *>(std::aligned_alloc(64, (window * sizeof(Node) + 63) / 64 * 64))) {}
@@ -151,7 +135,7 @@ private:
   unsigned workers_;
   uint64_t window_, share_ = 0;
   std::optional<Graph> kept_;
-  std::vector<uint32_t> first_, predecessors_;
+  bench::Edges edges_;
 };
 
 } // namespace

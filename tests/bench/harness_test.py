@@ -17,7 +17,7 @@ o = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 turns = Path(__file__).with_suffix(".turns")
 turn = int(turns.read_text()) if turns.exists() else 0
 if o.get("--mode") == "check":
-    print(json.dumps({"wrong": %(wrong)d}))
+    print(json.dumps({"wrong": %(wrong)d, "inline": %(inline)s}))
     sys.exit(1 if %(wrong)d else 0)
 if o["--pattern"] in %(lacks)r:
     sys.exit(3)
@@ -36,9 +36,9 @@ class Harness(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def program(self, runtime, ns, wrong=0, lacks=(), sleeps=-1):
+    def program(self, runtime, ns, wrong=0, lacks=(), sleeps=-1, inline=0):
         path = self.bin / f"micro-{runtime}"
-        path.write_text(PROGRAM % {"ns": ns, "wrong": wrong, "lacks": tuple(lacks), "sleeps": sleeps})
+        path.write_text(PROGRAM % {"ns": ns, "wrong": wrong, "lacks": tuple(lacks), "sleeps": sleeps, "inline": inline})
         path.chmod(0o755)
 
     def run_micro(self, *more):
@@ -55,7 +55,7 @@ class Harness(unittest.TestCase):
         self.assertEqual(records, [
             {"pattern": "chain", "runtime": "consort", "workers": 2, "n": 1000000, "ns_min": 50.0, "ns_median": 60.0},
             {"pattern": "chain", "runtime": "starpu", "workers": 2, "n": 100000, "ns_min": 1000.0, "ns_median": 2000.0}])
-        self.assertIn("2,000 (33x)", done.stdout)
+        self.assertIn("0.03x / 0.8 (starpu)", done.stdout)
         self.assertIn("<svg", (self.bin / "out" / "micro.svg").read_text())
 
     def test_what_a_runtime_lacks_is_left_out(self):
@@ -64,6 +64,45 @@ class Harness(unittest.TestCase):
         done, records = self.run_micro("--patterns", "chain,acquire_release")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([(r["pattern"], r["runtime"]) for r in records], [("chain", "consort"), ("chain", "tbb"), ("acquire_release", "consort")])
+
+    def test_ratios_to_the_sketch_and_to_the_best_peer_beside_their_goals(self):
+        for runtime, ns in (("consort", 52.0), ("mini", 40.0), ("tbb", 60.0), ("starpu", 2000.0), ("tbb-hand", 10.0)):
+            self.program(runtime, [ns])
+        done, _ = self.run_micro("--patterns", "chain")
+        self.assertIn("1.30x / 1.3 ", done.stdout)  # reached
+        self.assertIn("0.87x / 0.8 ! (tbb)", done.stdout)  # missed
+
+    def test_a_runtime_that_runs_tasks_inline_is_marked_and_does_not_count(self):
+        self.program("consort", [50.0])
+        self.program("libgomp", [5.0], inline=0.9)
+        self.program("tbb", [100.0], inline=0.1)
+        done, records = self.run_micro("--patterns", "chain,chain_bare")
+        self.assertEqual([r["runtime"] for r in records if r.get("inline")], ["libgomp"] * 2)
+        self.assertEqual(done.stdout.count("0.50x / 0.8 (tbb)"), 1)
+        self.assertEqual(done.stdout.count("0.50x (tbb)"), 1)
+        self.assertIn("5.00 inline", done.stdout)
+
+    def test_grids_say_what_is_held_out(self):
+        self.program("consort", [50.0])
+        self.program("mini", [40.0])
+        out = self.bin / "grids.json"
+        done = subprocess.run([sys.executable, RUN, "grids", "--bin", self.bin, "--json", out, "--rounds", "1", "--metg-rounds", "0",
+                               "--shapes", "stencil,near"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(out.read_text())["rows"]
+        self.assertEqual([(r["pattern"], r["held_out"]) for r in rows if r["runtime"] == "consort"],
+                         [("grid:stencil:6", False), ("grid:stencil:96", False), ("grid:stencil:1500", False),
+                          ("grid:near:8", True), ("grid:near:120", True), ("grid:near:1200", True)])
+        self.assertIn("near 120 *", done.stdout)
+        self.assertIn("cost, widths up to 200, held out: 1.25x the sketch, – the best peer", done.stdout)
+
+    def test_more_workers_than_cores_beside_as_many(self):
+        self.program("consort", [50.0, 100.0, 130.0])  # with 2, 4, 8 workers
+        done = subprocess.run([sys.executable, RUN, "crowded", "--bin", self.bin, "--rounds", "1", "--workers", "2,4,8", "--patterns", "chain"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("100 (2.00x / 2.5)", done.stdout)
+        self.assertIn("130 (2.60x / 2.5 !)", done.stdout)
 
     def test_a_peer_that_is_not_built_is_named_with_its_package(self):
         self.program("consort", [50.0])

@@ -6,16 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "stencil", "sync", "acquire_release", "register_unregister", "partition",
-            "independent_2sub", "chain_2sub", "wavefront_2sub", "data4_2sub",
-            "replay_chain", "replay_wavefront", "replay_data4"]
+PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "data4_wide", "stencil", "sync", "acquire_release", "acquire_task",
+            "register_unregister", "register_task", "partition", "redux", "commute", "independent_2sub", "chain_2sub", "wavefront_2sub",
+            "data4_2sub", "independent_bare", "chain_bare", "wavefront_bare", "data2_bare", "data4_bare", "independent_prio", "wavefront_prio",
+            "replay_chain", "replay_wavefront", "replay_data4", "grid:line:6", "grid:stencil:96", "grid:fft:96", "grid:spread:6",
+            "grid:fan:8", "grid:sweep:120", "grid:near:8", "grid:random:120", "grid:near:1200"]
 
 program = Path(sys.argv[1]) / "micro-consort"
 bad = 0
 for scheduler in ("lws", "eager", "prio", "ws", "random"):
     for workers in ("1", "2"):
         for pattern in PATTERNS:
-            done = subprocess.run([program, "--mode", "check", "--pattern", pattern, "--workers", workers, "--scheduler", scheduler, "--n", "20000"],
+            done = subprocess.run([program, "--mode", "check", "--pattern", pattern, "--workers", workers, "--scheduler", scheduler, "--n", "10000"],
                                   capture_output=True, text=True, timeout=60)
             if done.returncode != 0 or json.loads(done.stdout)["wrong"] != 0:
                 print(f"{pattern}, {workers} workers, {scheduler}: exit {done.returncode}\n{done.stdout}{done.stderr}")
