@@ -1,5 +1,5 @@
-// The room model: expected times of tasks, from measurements, functions or drivers, and their files. The mathematics is
-// in regression.hpp and sample_window.hpp. It includes task and below; sched and above use it. Start with models.hpp.
+// The room model: expected times of tasks, from measurements, functions or drivers. Its mathematics and text of files
+// (regression, model_curves, model_file) link alone. It includes task and below; sched and above use it. Start here.
 //
 // models.hpp — all models of a runtime: which codelets have one, kinds of units, what workers have still to do.
 //
