@@ -27,7 +27,7 @@ struct Options {
 };
 
 inline int usage(const char *self) {
-  std::fprintf(stderr, "usage: %s [--mode time|check|count] [--shape S] [--policy P] [--pump manual] [--workers W] [--cores C] [--n N] [--reps R]\n", self);
+  std::fprintf(stderr, "usage: %s [--mode time|check|count|once] [--shape S] [--policy P] [--pump manual] [--workers W] [--cores C] [--n N] [--reps R]\n", self);
   return 2;
 }
 
@@ -95,6 +95,16 @@ template <class B> int count_shapes([[maybe_unused]] const Options &o, [[maybe_u
 #endif
 }
 
+// Nothing but the tasks, for a profiler: a tenth of n to warm up, then n of each shape.
+template <class B> int run_shapes(const Options &o, const std::vector<Shape> &shapes) {
+  B b(o);
+  for (const Shape &s : shapes) {
+    b.run(s, o.n / 10, false);
+    b.run(s, o.n, false);
+  }
+  return 0;
+}
+
 template <class B> int main_of(int argc, char **argv) {
   Options o;
   for (int i = 1; i < argc; i += 2) {
@@ -125,6 +135,7 @@ template <class B> int main_of(int argc, char **argv) {
   }
   if (o.mode == "time") return time_shapes<B>(o, shapes);
   if (o.mode == "check") return check_shapes<B>(o, shapes);
+  if (o.mode == "once") return run_shapes<B>(o, shapes);
   if (o.mode == "count") return count_shapes<B>(o, shapes);
   return usage(argv[0]);
 }

@@ -33,7 +33,7 @@ def checked(args, progs, patterns, workers):
     for pattern in asked:
         for runtime, prog in progs.items():
             for w in workers:
-                n = max(share_of(pattern, runtime, args.check_n), 1000)
+                n = max(share_of(pattern, runtime, args.check_n) // (10 if pattern == "partition" else 1), 100)
                 got = call([prog, "--mode", "check", "--pattern", pattern, "--workers", w, "--n", n], 120, environment(pattern))
                 if got and got.get("wrong"):
                     say(f"  WRONG: {runtime} {pattern}, {w} workers: {got['wrong']} observations")
