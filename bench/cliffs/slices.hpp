@@ -77,7 +77,7 @@ template <class B> int check_shapes(const Options &o, const std::vector<Shape> &
   return wrong ? 1 : 0;
 }
 
-// Under callgrind: a dump for each shape, named after it, of the instructions of n tasks.
+// Under callgrind: a dump for each shape, named NAME|BASE, of the instructions of n tasks.
 template <class B> int count_shapes([[maybe_unused]] const Options &o, [[maybe_unused]] const std::vector<Shape> &shapes) {
 #ifdef CLIFFS_COUNTS
   B b(o);
@@ -85,7 +85,7 @@ template <class B> int count_shapes([[maybe_unused]] const Options &o, [[maybe_u
     b.run(s, o.n / 4, false);
     CALLGRIND_ZERO_STATS;
     b.run(s, o.n, false);
-    CALLGRIND_DUMP_STATS_AT(s.name.c_str());
+    CALLGRIND_DUMP_STATS_AT((s.name + "|" + s.base).c_str());
   }
   std::printf("{\"runtime\": \"%s\", \"n\": %llu, \"dumps\": %zu}\n", B::name, static_cast<unsigned long long>(o.n), shapes.size());
   return 0;

@@ -86,10 +86,14 @@ def measure(args, rows):
     return 1 if failed else 0
 
 
-def show(args, rows):
+def table(rows, judged):
+    """Header and rows of text."""
     verdict = {True: "ok", False: "missed", None: ""}
-    report.table(["", "value", "reference", "ratio", "goal", ""],
-                 [[r["case"], f"{r['value']:.4g} {r['unit']}", f"{r['reference']:.4g}" if r["reference"] else "–",
-                   f"{r['ratio']:.3f}" if r["reference"] else "–", r["goal"], verdict[meets(r["ratio"], r["goal"]) if args.judged else None]]
-                  for r in rows])
+    return ["", "value", "reference", "ratio", "goal", ""], [
+        [r["case"], f"{r['value']:.4g} {r['unit']}", f"{r['reference']:.4g}" if r["reference"] else "–", f"{r['ratio']:.3f}" if r["reference"] else "–",
+         r["goal"], verdict[meets(r["ratio"], r["goal"]) if judged else None]] for r in rows]
+
+
+def show(args, rows):
+    report.table(*table(rows, args.judged))
     return 0 if rows else 1

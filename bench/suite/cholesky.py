@@ -52,6 +52,10 @@ def table(rows):
 
 def show(args, rows):
     report.table(*table(rows))
-    draw.beside(args.json, draw.bars, "Tiled Cholesky, single precision", "GFlop/s",
-                report.groups(rows, "gflops", lambda r: (r["n"], r["tile"]), lambda k: f"{k[0]}/{k[1]}" if k[1] else f"{k[0]}, own threads"), False)
+    draw.all_beside(args.json, pictures(rows))
     return 0
+
+
+def pictures(rows):
+    yield ("", draw.bars, "Tiled Cholesky, single precision", "GFlop/s",
+           report.groups(rows, "gflops", lambda r: (r["n"], r["tile"]), lambda k: f"{k[0]}/{k[1]}" if k[1] else f"{k[0]}, own threads"), False)

@@ -96,18 +96,13 @@ def count(args, rows, progs):
             continue
         least = {}
         for _ in range(args.rounds):  # a worker that spins while it waits counts, too
-            for name, total in callgrind.by_dump([*command(args, progs, which, "count"), *extra]).items():
-                least[name] = min(total, least.get(name, total))
-        bases = {r["shape"]: r["base"] for r in shapes_of(call([*command(args, progs, which, "time")[:-2], "--reps", 1]))}
-        rows.add([{"shape": name, "base": bases.get(name, ""), "runtime": runtime, "policy": policy, "workers": 1,
-                   "instructions": round(total / int(args.n)),
-                   "increment": round((total - least[bases[name]]) / int(args.n)) if bases.get(name) in least else None}
-                  for name, total in least.items()])
+            for dump, total in callgrind.by_dump([*command(args, progs, which, "count"), *extra]).items():
+                name, base = dump.split("|")
+                least[name] = base, min(total, least.get(name, (base, total))[1])
+        rows.add([{"shape": name, "base": base, "runtime": runtime, "policy": policy, "workers": 1, "instructions": round(total / int(args.n)),
+                   "increment": round((total - least[base][1]) / int(args.n)) if base in least else None}
+                  for name, (base, total) in least.items()])
     return 0
-
-
-def shapes_of(answer):
-    return [{"shape": name, "base": s["base"]} for name, s in (answer or {"shapes": {}})["shapes"].items()]
 
 
 def cell(row):
@@ -144,12 +139,14 @@ def show(args, rows):
         return 0
     lines = sorted({r["line_ns"] for r in rows})
     print(f"ns of a task, median (over its base / allowed; ! more than that); one way of a cache line: {lines[0]:g} to {lines[-1]:g} ns")
-    pictures(rows, lambda name: draw.beside(args.json, lambda path, *what: draw.curves(path, *what), *name[1:], name=name[0]))
+    draw.all_beside(args.json, pictures(rows))
     return 0
 
 
-def pictures(rows, draw_one):
-    """Draws the curves: draw_one((name, title, unit, what is across, lines, goals))."""
+def pictures(rows):
+    """The curves by data and by bytes, and what each other thing takes."""
+    if rows and "ns_median" not in rows[0]:
+        return
     mine = [r for r in rows if r["policy"] in ("lws", "")]
     configurations_of = list(dict.fromkeys((r["runtime"], r["workers"]) for r in mine))
 
@@ -162,7 +159,13 @@ def pictures(rows, draw_one):
     for kind in ("read", "written"):
         lines = [(f"{r}, {w} w", curve(r, w, [(0, "plain"), *((k, f"{k} {kind}") for k in range(1, 17))])) for r, w in configurations_of]
         goals = [(f"{r}, {w} w", [(0, plain(w)), (16, plain(w) + 240)]) for r, w in configurations_of if r == "consort" and plain(w)]
-        draw_one((f"data-{kind}", f"A task with 0 to 16 data, {kind}", "ns per task; dashed: the goal, 15 ns a datum", "data", lines, goals))
+        yield (f"data-{kind}", draw.curves, f"A task with 0 to 16 data, {kind}", "ns per task; dashed: the goal, 15 ns a datum", "data", lines, goals)
     lines = [(f"{'4 data' if four else 'no datum'}, {w} w", curve("consort", w, [(0, "4 data" if four else "plain"), *(
         (b, f"{'4 data, ' if four else ''}value {b}") for b in (8, 64, 256))])) for four in (False, True) for r, w in configurations_of if r == "consort"]
-    draw_one(("value", "A task with a value", "ns per task", "bytes", lines, []))
+    yield "value", draw.curves, "A task with a value", "ns per task", "bytes", lines
+    groups = []
+    for r in mine:
+        if r["runtime"] == "consort" and r["workers"] == 1 and r.get("goal") and not r["shape"].endswith(("read", "written")):
+            two = next((x["increment"] for x in mine if (x["runtime"], x["workers"], x["shape"]) == ("consort", 2, r["shape"])), None)
+            groups.append((f"{r['shape']} over {r['base']}", [("1 worker", r["increment"]), ("2 workers", two), ("goal", r["goal"])]))
+    yield "features", draw.bars, "What else a task has: time over the same task without", "ns", groups, False

@@ -16,12 +16,17 @@ def colour(name, index=0):
     return COLOURS.get(name, SPARE[index % len(SPARE)])
 
 
-def beside(file, draw, *what, name=None):
-    """Draws beside the file of figures, if there is one; answers where."""
+def all_beside(file, pictures):
+    """Draws (name, function, what …) beside the file of figures, if there is one: micro.json gives micro.svg and
+    micro-NAME.svg. Answers the files."""
     if not file:
-        return None
-    picture = Path(file).with_suffix(".svg") if not name else Path(file).with_name(f"{Path(file).stem}-{name}.svg")
-    return picture if draw(picture, *what) else None
+        return []
+    drawn = []
+    for name, draw, *what in pictures:
+        picture = Path(file).with_name(Path(file).stem + (f"-{name}" if name else "") + ".svg")
+        if draw(picture, *what):
+            drawn.append(picture)
+    return drawn
 
 
 class Picture:

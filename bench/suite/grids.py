@@ -100,5 +100,10 @@ def show(args, rows):
         report.table(header, lines)
         print()
     print("\n".join([*summary(rows), "*: held out, nothing is tuned by it", *compare.notes(rows)]))
-    draw.beside(args.json, draw.bars, "Grids: Consort's time per task beside others'", "times", ratio_bars(rows, "ns_median"), False)
+    draw.all_beside(args.json, pictures(rows))
     return 0
+
+
+def pictures(rows):
+    for name, value, title in (("cost", "ns_median", "Grids: Consort's time per task"), ("metg", "metg_us_median", "Grids: Consort's METG(50 %)")):
+        yield name, draw.bars, f"{title}, in times of others'", "times; * held out", ratio_bars(rows, value), False

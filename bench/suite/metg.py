@@ -46,6 +46,10 @@ def show(args, rows):
         return 1
     report.table(*table(rows))
     print("\n".join(compare.notes(rows)))
-    draw.beside(args.json, draw.bars, "The smallest task with 50 % efficiency", "us, logarithmic",
-                report.groups(rows, "metg_us_median", lambda r: r["pattern"], lambda k: k))
+    draw.all_beside(args.json, pictures(rows))
     return 0
+
+
+def pictures(rows):
+    yield ("", draw.bars, "The smallest task with 50 % efficiency", "us, logarithmic",
+           report.groups(rows, "metg_us_median", lambda r: r["pattern"], lambda k: k))

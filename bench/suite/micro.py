@@ -113,14 +113,22 @@ def show(args, rows):
         return 1
     if args.command == "crowded":
         report.table(*crowded_table(rows))
-        draw.beside(args.json, draw.curves, "More workers than cores", "ns per task, median", "workers", crowded_curves(rows))
+        draw.all_beside(args.json, crowded_pictures(rows))
         return 0
     report.table(*table(rows))
     print("\n".join([*absolute(rows), *compare.notes(rows)]))
-    draw.beside(args.json, draw.bars, "Empty tasks: time per task, median", "ns, logarithmic", compare.bars(rows, "ns_median", key, title))
+    draw.all_beside(args.json, pictures(rows))
     return 0
 
 
-def crowded_curves(rows):
-    return [(f"{p}, {r}", [(x["workers"], x["ns_median"]) for x in rows if (x["pattern"], x["runtime"]) == (p, r)])
-            for p, r in dict.fromkeys((x["pattern"], x["runtime"]) for x in rows)]
+def pictures(rows):
+    for w in sorted({r["workers"] for r in rows}, reverse=True):
+        shown = [r for r in rows if r["workers"] == w and not r["pattern"].startswith(("acquire", "register", "partition"))]
+        yield (f"{w}w", draw.bars, f"Empty tasks by {w} worker{'s' * (w > 1)}: time per task, median", "ns, logarithmic",
+               compare.bars(shown, "ns_median", key, lambda k: k[0]))
+
+
+def crowded_pictures(rows):
+    lines = [(f"{p}, {r}", [(x["workers"], x["ns_median"]) for x in rows if (x["pattern"], x["runtime"]) == (p, r)])
+             for p, r in dict.fromkeys((x["pattern"], x["runtime"]) for x in rows)]
+    yield "", draw.curves, "More workers than cores", "ns per task, median", "workers", lines

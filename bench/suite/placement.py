@@ -43,9 +43,12 @@ def off(r):
     return "–" if r["predicted_us"] is None or not r["measured_us"] else f"{100 * (r['predicted_us'] / r['measured_us'] - 1):+.0f} %"
 
 
+def table(rows):
+    return ["kernel", "units", "tasks", "told, us", "measured, us", "off by", "share", "goal", ""], [
+        [r["kernel"], r["units"], r["tasks"], one_place(r["predicted_us"]), one_place(r["measured_us"]), off(r), f"{100 * r['share']:.1f} %",
+         f">= {100 * SHARE_GOAL:.0f} %" if r["faster"] else "", ("ok" if r["share"] >= SHARE_GOAL else "missed") if r["faster"] else ""] for r in rows]
+
+
 def show(args, rows):
-    report.table(["kernel", "units", "tasks", "told, us", "measured, us", "off by", "share", "goal", ""],
-                 [[r["kernel"], r["units"], r["tasks"], one_place(r["predicted_us"]), one_place(r["measured_us"]), off(r),
-                   f"{100 * r['share']:.1f} %", f">= {100 * SHARE_GOAL:.0f} %" if r["faster"] else "",
-                   ("ok" if r["share"] >= SHARE_GOAL else "missed") if r["faster"] else ""] for r in rows])
+    report.table(*table(rows))
     return 0 if len(rows) == 6 and sum(r["faster"] and r["share"] >= SHARE_GOAL for r in rows) == 3 else 1
