@@ -56,7 +56,7 @@ class Harness(unittest.TestCase):
             {"pattern": "chain", "runtime": "consort", "workers": 2, "n": 1000000, "ns_min": 50.0, "ns_median": 60.0},
             {"pattern": "chain", "runtime": "starpu", "workers": 2, "n": 100000, "ns_min": 1000.0, "ns_median": 2000.0}])
         self.assertIn("0.03x / 0.8 (starpu)", done.stdout)
-        self.assertIn("<svg", (self.bin / "out" / "micro.svg").read_text())
+        self.assertIn("<svg", (self.bin / "out" / "micro-2w.svg").read_text())
 
     def test_what_a_runtime_lacks_is_left_out(self):
         self.program("consort", [50.0])
