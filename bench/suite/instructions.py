@@ -49,9 +49,15 @@ def measure(args, rows):
     return 1 if any(r["instructions"] > r["budget"] for r in rows) else 0
 
 
+def verdict(r):
+    if r["instructions"] > r["budget"]:
+        return "over the budget"
+    return "goal missed" if r["goal"] and r["instructions"] > r["goal"] else "ok"
+
+
 def table(rows):
     return ["instructions per task", "consort", "budget", "goal", ""], [
-        [r["task"], f"{r['instructions']:,.0f}", f"{r['budget']:,}", r["goal"] or "–", "over" if r["instructions"] > r["budget"] else "ok"] for r in rows]
+        [r["task"], f"{r['instructions']:,.0f}", f"{r['budget']:,}", r["goal"] or "–", verdict(r)] for r in rows]
 
 
 def show(args, rows):
