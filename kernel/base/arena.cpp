@@ -1,6 +1,7 @@
 #include "base/arena.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace consort {
 namespace {
@@ -19,6 +20,13 @@ std::byte *Reservation::reserve(size_t bytes, size_t least) noexcept {
     return base_;
   }
   return nullptr;
+}
+
+void Reservation::trim(size_t bytes) noexcept {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  bytes = (bytes + page - 1) & ~(page - 1);
+  if (bytes >= bytes_ || munmap(base_ + bytes, bytes_ - bytes) != 0) return;
+  bytes_ = bytes;
 }
 
 Reservation::~Reservation() {

@@ -20,6 +20,7 @@ class Reservation {  // address space, owned; unmapped at the end
   ~Reservation();
   // As much of `bytes` as the system grants, halving down to `least`; nullptr if not even that.
   std::byte *reserve(size_t bytes, size_t least) noexcept;
+  void trim(size_t bytes) noexcept;  // gives back what is beyond
   size_t bytes() const noexcept { return bytes_; }
   std::byte *base() const noexcept { return base_; }
 
@@ -50,6 +51,12 @@ class Arena {
   uint32_t carved() const noexcept { return next_.load(std::memory_order_relaxed); }  // numbers below were handed out
   bool holds(uint32_t i) const noexcept { return i - 1 < carved() - 1; }  // not 0; the next one is never 0
   uint32_t limit() const noexcept { return limit_; }
+  // Before the first is carved: has no more than so many slots, and gives back the rest of the range.
+  void limit_to(uint32_t slots) noexcept {
+    if (slots >= limit_) return;
+    limit_ = slots;
+    range_.trim(size_t{slots} * sizeof(T));
+  }
 
  private:
   friend struct Debug;

@@ -14,7 +14,6 @@
 #include "model/models.hpp"
 #include "task/eligibility.hpp"
 #include "task/guarded_call.hpp"
-#include "task/packed_args.hpp"
 #include "task/run_observer.hpp"
 
 namespace consort {
@@ -161,7 +160,7 @@ consort_status prepare_odd(Execution &rt, Worker &w, Frame &f, Task *t, uint32_t
   if (odd)
     if (const consort_status s = prepare_data(rt, w, f, t); s != CONSORT_OK) return s;
 
-  if (t->nargs) unpack_args(*t, f.args);
+  if (t->nargs) unpack_args(*t, f.blank(t->nargs));
   const Codelet &c = *t->codelet;
   if (impl >= c.impls.size() || c.impls[impl].klass != w.klass) {
     if (!c.entry[w.klass].fn) {

@@ -4,6 +4,7 @@
 // poisoned, homeless, out of reach, scratch) is looked at one by one.
 #pragma once
 #include "exec/execution.hpp"
+#include "task/packed_args.hpp"
 
 namespace consort {
 
@@ -17,9 +18,10 @@ consort_status prepare_odd(Execution &, Worker &, Frame &, Task *, uint32_t impl
 inline consort_status prepare(Execution &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t n = t->pub.naccess;
   uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
-                 (t->bits & (kAfter | kScratch | kFollowed | kTokens | kUnite | kMore | kWatched)) |
+                 (t->bits & (kScratch | kFollowed | kTokens | kUnite | kMore | kWatched)) |
                  uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) | (n > Frame::kInline) |
-                 t->nargs | (impl + 1);
+                 (t->nargs > Frame::kInline) | (impl + 1);
+  if (t->bits & kAfter) [[unlikely]] odd |= !rt.failures.empty();
   if (!odd) [[likely]] {
     const consort_access *access = t->pub.access;
     for (uint32_t i = 0; i < n; ++i) {
@@ -32,9 +34,10 @@ inline consort_status prepare(Execution &rt, Worker &w, Frame &f, Task *t, uint3
     }
     const Codelet::Entry &e = t->codelet->entry[w.klass];
     if (!odd && e.fn) [[likely]] {
+      if (t->nargs) unpack_args(*t, f.blank(t->nargs));
       f.fn = e.fn;
       f.call.nviews = n;
-      f.call.nargs = 0;
+      f.call.nargs = t->nargs;
       f.call.impl = e.impl;
       f.call.user = e.user;
       return CONSORT_OK;

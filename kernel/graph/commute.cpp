@@ -76,13 +76,13 @@ bool list_tokens(SubmissionDraft &draft) noexcept {
   if (!n) return true;
   draft.t->bits |= kTokens;
   if (n == 1) return true;
-  Extra *e = draft.extra();
-  if (!e || !(e->tokens = static_cast<CommuteTokenList *>(std::malloc(sizeof(CommuteTokenList) + n * sizeof(Datum *)))))
-    return false;
-  *e->tokens = {0, 0, 0, 0};
+  auto *const list = static_cast<CommuteTokenList *>(std::malloc(sizeof(CommuteTokenList) + n * sizeof(Datum *)));
+  if (!list) return false;
+  *list = {0, 0, 0, 0};
   for (uint32_t i = 0; i < draft.nclaims; ++i)
-    if (wants_token(draft.claims[i].mode)) e->tokens->datum()[e->tokens->n++] = draft.claims[i].datum;
-  std::sort(e->tokens->datum(), e->tokens->datum() + n);
+    if (wants_token(draft.claims[i].mode)) list->datum()[list->n++] = draft.claims[i].datum;
+  std::sort(list->datum(), list->datum() + n);
+  draft.extra().tokens = list;
   return true;
 }
 

@@ -220,18 +220,17 @@ void free_lent(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   Extra *e = t->extra;
   for (uint32_t chunk = e->chunks; chunk;) {
     Task *record = rt.tasks.at(chunk);
-    chunk = reinterpret_cast<LinkChunk *>(record)->next;
+    chunk = rt.tasks.links(chunk).next;
     thread.give_record(record);
   }
   if (e->context) [[unlikely]] rt.policy.contexts().leave(e->context);
-  std::free(e->name);
-  std::free(e->after);
+  std::free(e->long_name);
+  std::free(e->long_after);
   std::free(e->spill);
   std::free(e->tickets);
   std::free(e->tokens);
   delete e->more;
   if (e->reserved) rt.graph_memory->unreserve(e->reserved);
-  thread.give_record(reinterpret_cast<Task *>(e));
 }
 
 // The rest of an end, when all edges are handed on: what has become ready is pushed, one may run in place.

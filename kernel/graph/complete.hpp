@@ -83,8 +83,9 @@ Task *give_way(TaskGraph &, ThreadState &, Task *next, Worker &) noexcept;
 
 // complete() of the plainest tasks, inline: nothing to settle, nobody to tell, nobody to release or one. For a thread
 // that sits at w, which runs what it is given.
-inline Task *complete_plain(TaskGraph &rt, ThreadState &thread, Task *t, Worker *w) noexcept {
-  if (t->bits || t->extra) [[unlikely]] return complete(rt, thread, t, CONSORT_OK, w);
+[[gnu::always_inline]] inline Task *complete_plain(TaskGraph &rt, ThreadState &thread, Task *t, Worker *w) noexcept {
+  if ((t->bits & ~(kBound | kAfter)) || (t->extra && !t->extra->is_idle_at_end())) [[unlikely]]
+    return complete(rt, thread, t, CONSORT_OK, w);
   Group &group = *t->group;
   // As in complete(): releases all that the task did; whoever finds the name dead acquires it.
   const uint64_t word =

@@ -11,7 +11,7 @@ namespace {
 
 consort_status drop_internal(SubmissionDraft &draft, Task *t) noexcept {
   if (t->extra) free_lent(draft.rt, draft.thread, t);
-  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+  store_relaxed(t->codelet, nullptr);
   draft.thread.give_record(t);
   return no_memory();
 }
@@ -47,14 +47,7 @@ Task *make_internal(TaskGraph &rt, ThreadState &thread, Group &group, uint16_t b
   take_name(rt, t, group);
   // It may be issued behind others: their tickets stand there. Or belongs to a context, the submitter's.
   if (rt.shared_domains || rt.policy.splits()) {
-    Task *lent = thread.take_lent();
-    if (!lent) {
-      std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-      thread.give_record(t);
-      no_memory();
-      return nullptr;
-    }
-    t->extra = new (lent) Extra;
+    rt.tasks.make_extra(t);
     if (rt.policy.splits()) (void)rt.policy.contexts().enter(thread, t);  // of one that is gone: the runtime's own
   }
   return t;
@@ -67,9 +60,8 @@ bool reserve_internal(SubmissionDraft &draft, Task *t, uint32_t links) noexcept 
 }
 
 bool reserve_staging(SubmissionDraft &draft, Task *t, size_t data) noexcept {
-  if (!t->extra)
-    if (Task *lent = draft.thread.take_lent()) t->extra = new (lent) Extra;
-  if (t->extra && draft.rt.graph_memory->reserve(t, data)) return true;
+  if (!t->extra) draft.rt.tasks.make_extra(t);
+  if (draft.rt.graph_memory->reserve(t, data)) return true;
   drop_internal(draft, t);
   return false;
 }

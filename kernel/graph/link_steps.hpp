@@ -2,6 +2,7 @@
 //
 // Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
 #pragma once
+#include "base/store_relaxed.hpp"
 #include "graph/submission_right.hpp"
 #include "sched/kept_tasks.hpp"
 #include "sched/policy_push.hpp"
@@ -35,7 +36,7 @@ class SubmissionRecorder;
 bool may_follow(const TaskGraph &, const Task &s, uint64_t place) noexcept;
 
 // Takes back what `pending` was given beyond the links that were hung. True: no predecessor is left.
-inline bool let_go(TaskGraph &rt, Task *t, Linker &linker, uint64_t given) noexcept {
+[[gnu::always_inline]] inline bool let_go(TaskGraph &rt, Task *t, Linker &linker, uint64_t given) noexcept {
   if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
   if (!linker.hung()) return true;
   const uint64_t sub =
@@ -96,7 +97,7 @@ inline constexpr consort_task kBlank = {{nullptr, nullptr}, 0, 0, 0, CONSORT_NON
 inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits,
                   TaskKind kind = TaskKind::kPlain) noexcept {
   t->pub = pub;
-  std::atomic_ref<Codelet *>(t->codelet).store(c, std::memory_order_relaxed);
+  store_relaxed(t->codelet, c);
   t->extra = nullptr;
   t->bits = bits;
   t->nargs = 0;

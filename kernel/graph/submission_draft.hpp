@@ -38,12 +38,7 @@ struct SubmissionDraft {
   ~SubmissionDraft();                           // without the right; in submit_full.cpp, as drop() is
   void drop() noexcept;
   void drop_record(Task *) noexcept;
-  Extra *extra() noexcept {
-    if (t->extra) return t->extra;
-    Task *lent = thread.take_lent();
-    if (lent) t->extra = new (lent) Extra;
-    return t->extra;
-  }
+  Extra &extra() noexcept { return *(t->extra ? t->extra : rt.tasks.make_extra(t)); }
 };
 
 consort_status no_memory();

@@ -9,6 +9,8 @@
 #include "graph/access_phase.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
+#include "graph/submission_recorder.hpp"
+#include "task/packed_args.hpp"
 
 namespace consort {
 
@@ -51,10 +53,9 @@ void SubmissionRight::unlock() noexcept {
 
 // -- the short way ------------------------------------------------------------------------------------------------
 //
-// A few data, no arguments, nothing rare: what most tasks are. Whatever does not fit, errors too, is left to the long
-// way, which words them: kNotPlain, and nothing has happened.
+// Data, values, a worker, a name, a callback, a few predecessors: what most tasks have. Whatever does not fit, errors too,
+// is left to the long way, which words them: kNotPlain, and nothing has happened.
 constexpr consort_status kNotPlain = INT32_MAX;
-constexpr uint32_t kPlainUses = kPayload / sizeof(consort_access);
 constexpr uint32_t kShortModes = CONSORT_M_RW | CONSORT_M_SCRATCH | CONSORT_M_REDUX | CONSORT_M_COMMUTE;
 
 // With the right: is the last writer unfinished? A finished one is forgotten.
@@ -65,8 +66,16 @@ inline bool still_live(const Task *records, TaskName &writer) noexcept {
   return false;
 }
 
-// Finds the data and fills the accesses. kNoSurvey: some are not registered, or not different; with the right, also:
-// there is no room for another reader. Else, with the right, how many predecessors were live: there will be no more.
+// Is the datum among the first `n` accesses?
+inline bool is_among(const consort_access *access, uint32_t n, const Datum &datum) noexcept {
+  for (uint32_t i = 0; i < n; ++i)
+    if (access[i].datum == &datum.pub) return true;
+  return false;
+}
+
+// Finds the data and fills the accesses, and the claims, if there are any. kNoSurvey: some are not registered, or not
+// different; with the right, also: there is no room for another reader. Else, with the right, how many predecessors were
+// live: there will be no more.
 // kBeside: among them may be scratch, and accesses that commute or reduce, of data whose chains end with others of the
 // kind.
 constexpr uint32_t kNoSurvey = ~0u;
@@ -74,36 +83,40 @@ template <bool kWithRight, bool kBeside>
 [[gnu::always_inline]] inline uint32_t survey(TaskGraph &rt, const consort_task_desc &d, uint32_t n,
                                               const uint32_t *modes, consort_access *access, Claim *claims) noexcept {
   const Task *const records = rt.tasks.at(0);
+  const DataTable::Slots slots = rt.data.slots();
+  const consort_use *const uses = d.uses;
   uint32_t links = 0;
+  uint64_t met = 0;  // a bit for each datum; two data may have the same
   bool plain = true;
 #pragma GCC unroll 4
   for (uint32_t i = 0; i < n; ++i) {
-    const consort_use &use = d.uses[i];
-    const uint32_t mode = use.mode;
-    Datum *datum = rt.data.find(use.data);
+    const consort_data_id id = uses[i].data;
+    const uint32_t mode = uses[i].mode;
+    if (!slots.holds(id)) [[unlikely]] return kNoSurvey;
+    Datum &datum = slots.at(id);
     if (kBeside && mode > CONSORT_M_RW) {
-      if (!datum || !DataTable::is(*datum, use.data)) return kNoSurvey;
-      if (kWithRight && mode != CONSORT_M_SCRATCH && !goes_beside(*datum, mode)) return kNoSurvey;
-    } else if (!datum || !DataTable::is_plain(*datum, use.data) || mode - 1 > 2) [[unlikely]] {
+      if (!DataTable::is(datum, id)) return kNoSurvey;
+      if (kWithRight && mode != CONSORT_M_SCRATCH && !goes_beside(datum, mode)) return kNoSurvey;
+    } else if (!DataTable::is_plain(datum, id) || mode - 1 > 2) [[unlikely]] {
       return kNoSurvey;
     }
     if (modes) plain &= modes[i] == mode;
-#pragma GCC unroll 4
-    for (uint32_t k = 0; k < i; ++k) plain &= claims[k].datum != datum;
-    claims[i].datum = datum;
-    claims[i].mode = mode;
-    access[i] = {&datum->pub, mode, 0};
+    const uint64_t bit = uint64_t{1} << (id.v & 63);
+    if (met & bit) [[unlikely]] plain &= !is_among(access, i, datum);
+    met |= bit;
+    if (!kWithRight) claims[i] = {&datum, mode};
+    access[i] = {&datum.pub, mode, 0};
     if constexpr (!kWithRight) continue;
     if (kBeside && mode == CONSORT_M_SCRATCH) continue;
-    const uint32_t readers = datum->nreaders;
+    const uint32_t readers = datum.nreaders;
     if (kBeside ? shares(mode) : !(mode & CONSORT_M_W)) {
-      plain &= readers < Datum::kInlineReaders + datum->capacity;
-      links += still_live(records, datum->writer);
+      plain &= readers < Datum::kInlineReaders + datum.capacity;
+      links += still_live(records, datum.writer);
     } else if (!readers) {
-      links += still_live(records, datum->writer);
+      links += still_live(records, datum.writer);
     } else {
       for (uint32_t r = 0; r < readers; ++r) {
-        const TaskName reader = datum->reader_at(r);
+        const TaskName reader = datum.reader_at(r);
         links += is_live(records[static_cast<uint32_t>(reader)], reader);
       }
     }
@@ -112,21 +125,82 @@ template <bool kWithRight, bool kBeside>
 }
 
 // With kBeside: what its accesses ask for when it runs. False: more than the short way can say.
-inline bool note_kinds(Task *t, const Claim *claims, uint32_t n) noexcept {
+inline bool note_kinds(Task *t, const consort_access *access, uint32_t n) noexcept {
   uint32_t commuting = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    if (claims[i].mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) t->bits |= kScratch;
-    if (claims[i].mode & CONSORT_M_COMMUTE) ++commuting;
+    if (access[i].mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) t->bits |= kScratch;
+    if (access[i].mode & CONSORT_M_COMMUTE) ++commuting;
   }
   if (commuting) t->bits |= kTokens;
   return commuting < 2;  // else their tokens are listed
 }
 
+// Asks for lines of a place that is written soon. nullptr: for none.
+inline void prefetch(const std::byte *place, uint64_t bytes) noexcept {
+  for (uint64_t at = 0; place && at < bytes; at += 64) __builtin_prefetch(place + at, 1);
+}
+
+// Where accesses and values stand: in the record, or beside it. nullptr: they do not fit, or a value cannot be carried.
+[[gnu::always_inline]] inline std::byte *place_of(const TaskGraph &rt, const ThreadState &thread, Task *t,
+                                                  uint32_t number, const consort_task_desc &d, uint32_t n) noexcept {
+  uint64_t bytes = uint64_t{n} * sizeof(consort_access);
+  if (d.nargs) {
+    if (!d.args || d.nargs > 255) [[unlikely]] return nullptr;
+    const uint64_t packed = packed_bytes(d.args, d.nargs);
+    if (packed > TaskArena::kLargePayload) [[unlikely]] return nullptr;
+    bytes += packed;
+  }
+  if (bytes <= kPayload) return t->payload;
+  if (const Task *next = thread.free) prefetch(rt.tasks.payload(rt.tasks.index(next), bytes), bytes);
+  return rt.tasks.payload(number, bytes);
+}
+
+// Worker, name, callback, predecessors and work of a task: into its extra. False: not for the short way.
+[[gnu::noinline]] bool take_options(TaskGraph &rt, const ThreadState &thread, Task *t, const consort_task_desc &d,
+                                     const Codelet &c) noexcept {
+  Extra &e = *rt.tasks.make_extra(t);
+  if (thread.free) prefetch(reinterpret_cast<const std::byte *>(rt.tasks.extra_of(thread.free)), sizeof e);
+  if (d.worker != CONSORT_NONE) {
+    if (d.worker >= rt.workers.size() || !(c.where >> rt.workers[d.worker]->klass & 1)) return false;
+    e.worker = d.worker;
+    t->bits |= kBound;
+  }
+  if (d.size == CONSORT_TASK_BRIEF) return true;
+  if (d.footprint) store_relaxed(t->pub.footprint, d.footprint);
+  e.work = d.work;
+  if (d.done && rt.virtual_time) return false;
+  e.done = d.done;
+  e.done_arg = d.done_arg;
+  if (d.name && !e.set_name(d.name)) return false;
+  if (!d.nafter) return true;
+  if (!d.after || !e.make_room_after(d.nafter)) return false;
+  for (uint32_t i = 0; i < d.nafter; ++i) {
+    const TaskName name = d.after[i].v;
+    if (!name || recorded::is(name) || !rt.tasks.holds(static_cast<uint32_t>(name))) return false;
+    e.after[i] = name;
+  }
+  e.nafter = d.nafter;
+  t->bits |= kAfter;
+  return true;
+}
+
+// With the right: how many explicit predecessors are live. There will be no more.
+inline uint32_t count_live(const TaskGraph &rt, const Extra &e) noexcept {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < e.nafter; ++i) n += rt.is_live(e.after[i]);
+  return n;
+}
+
+// A task of the short way whose last predecessor has ended before it was linked, and that has a worker of its own.
+[[gnu::noinline]] void post_bound(TaskGraph &rt, Task *t) noexcept { rt.workers[t->extra->worker]->post(t); }
+
 // kUses: how many data, so that what is done for each stands in a row; kAnyUses: it is not known beforehand.
+// kOptions: it may have what stands in Extra.
 constexpr uint32_t kAnyUses = ~0u;
-template <bool kBeside, uint32_t kUses>
+template <bool kBeside, uint32_t kUses, bool kOptions>
 [[gnu::always_inline]] inline consort_status submit_plain(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d,
                                                           Codelet &c, Group &group, consort_task_id *out) noexcept {
+  constexpr uint32_t kMost = kUses == kAnyUses ? Codelet::kMostPlain : kUses ? kUses : 1;
   Task *t = thread.take_record();
   if (!t) [[unlikely]] return kNotPlain;
   blank(t, c.blank, &c, 0);
@@ -138,57 +212,87 @@ template <bool kBeside, uint32_t kUses>
   t->pub.naccess = static_cast<uint16_t>(n);
   t->group = &group;
   t->epoch = group.epoch.load(std::memory_order_relaxed);
-  auto *const access = reinterpret_cast<consort_access *>(t->payload);
-  Claim claims[kPlainUses];
+  Claim claims[kMost];
   const uint32_t *const modes = c.modes.empty() ? nullptr : c.modes.data();
   const auto refuse = [&]() noexcept {
     if (t->extra) free_lent(rt, thread, t);
-    std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+    store_relaxed(t->codelet, nullptr);
     thread.give_record(t);
     return kNotPlain;
   };
+  std::byte *const place = place_of(rt, thread, t, number, d, n);
+  if (!place) [[unlikely]] return refuse();
+  auto *const access = reinterpret_cast<consort_access *>(place);
+  t->pub.access = access;
+  if (d.nargs) {
+    t->nargs = static_cast<uint8_t>(d.nargs);
+    pack_args(d.args, d.nargs, place + n * sizeof(consort_access));
+  }
+  if (kOptions && !take_options(rt, thread, t, d, c)) [[unlikely]] return refuse();
 
   SubmissionRight right(thread);
   if (!right.try_biased(rt)) [[unlikely]] {
     if (n && survey<false, kBeside>(rt, d, n, modes, access, claims) == kNoSurvey) return refuse();
     right.enter(rt, claims, n);  // sorts them, and keeps them until it ends
   }
-  Claim seen[kPlainUses];
-  const uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, seen) : 0;
+  uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, nullptr) : 0;
+  if (kOptions && links != kNoSurvey) links += count_live(rt, *t->extra);
   if (links > kInlineLinks) [[unlikely]]
     if (links == kNoSurvey || !reserve_more(rt, thread, t, links)) return refuse();
   // behind the fence of the right: as in submit_any()
   if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return refuse();
-  if (kBeside && !note_kinds(t, seen, n)) return refuse();
+  if (kBeside && !note_kinds(t, access, n)) return refuse();
   count_in(thread, group);
   if (out) out->v = name;
-  if (n) {
+  if (n || (kOptions && t->extra->nafter)) {
     // Once as many links hang as `pending` says, the task is its predecessors' to release: it is not looked at again,
     // and what is still to be done for it touches the chains alone.
     t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
     Linker linker(rt, t, number);
 #pragma GCC unroll 4
     for (uint32_t i = 0; i < n; ++i) {
-      if (kBeside && seen[i].mode == CONSORT_M_SCRATCH) continue;
-      if (kBeside && shares(seen[i].mode)) link_shared(linker, *seen[i].datum, name);
-      else link_one(linker, *seen[i].datum, seen[i].mode, name);
+      // Once as many links hang as are live, the task may run and end. Its accesses stay: only this thread reuses them.
+      const uint32_t mode = access[i].mode;
+      Datum &datum = *Datum::of(access[i].datum);
+      if (kBeside && mode == CONSORT_M_SCRATCH) continue;
+      if (kBeside && shares(mode)) link_shared(linker, datum, name);
+      else link_one(linker, datum, mode, name);
     }
+    if (kOptions)
+      for (uint32_t i = 0, nafter = t->extra->nafter; i < nafter; ++i) linker.after(t->extra->after[i]);
     if (!let_go(rt, t, linker, links)) {
       age_kept(rt, thread);
       return CONSORT_OK;
     }
   }
-  push_ready(rt, thread, t);
+  if (kOptions && (t->bits & kBound)) post_bound(rt, t);
+  else push_ready(rt, thread, t);
   return CONSORT_OK;
 }
 
 [[gnu::noinline]] consort_status submit_beside(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d, Codelet &c,
                                                Group &group, consort_task_id *out) noexcept {
-  return submit_plain<true, kAnyUses>(rt, thread, d, c, group, out);
+  return submit_plain<true, kAnyUses, false>(rt, thread, d, c, group, out);
+}
+
+[[gnu::noinline]] consort_status submit_beside_with_options(TaskGraph &rt, ThreadState &thread,
+                                                            const consort_task_desc &d, Codelet &c, Group &group,
+                                                            consort_task_id *out) noexcept {
+  return submit_plain<true, kAnyUses, true>(rt, thread, d, c, group, out);
+}
+
+[[gnu::noinline]] consort_status submit_many(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d, Codelet &c,
+                                             Group &group, consort_task_id *out) noexcept {
+  return submit_plain<false, kAnyUses, false>(rt, thread, d, c, group, out);
+}
+
+[[gnu::noinline]] consort_status submit_with_options(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d,
+                                                     Codelet &c, Group &group, consort_task_id *out) noexcept {
+  return submit_plain<false, kAnyUses, true>(rt, thread, d, c, group, out);
 }
 
 [[gnu::always_inline]] inline consort_status submit_short(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d,
-                                                          Codelet &c, consort_task_id *out) noexcept {
+                                                          Codelet &c, bool options, consort_task_id *out) noexcept {
   const uint32_t n = d.nuses;
   uint32_t modes = 0, reserved = 0;
   if (n) {
@@ -204,13 +308,16 @@ template <bool kBeside, uint32_t kUses>
   Group *const group = d.group.v ? rt.groups.find(d.group) : thread.task ? thread.task->group : rt.standard_group;
   if (!group || reserved) [[unlikely]] return kNotPlain;
   if (modes > CONSORT_M_RW) [[unlikely]]
-    return modes > kShortModes ? kNotPlain : submit_beside(rt, thread, d, c, *group, out);
+    return modes > kShortModes ? kNotPlain
+           : options           ? submit_beside_with_options(rt, thread, d, c, *group, out)
+                               : submit_beside(rt, thread, d, c, *group, out);
+  if (options) [[unlikely]] return submit_with_options(rt, thread, d, c, *group, out);
   switch (n) {
-    case 0: return submit_plain<false, 0>(rt, thread, d, c, *group, out);
-    case 1: return submit_plain<false, 1>(rt, thread, d, c, *group, out);
-    case 2: return submit_plain<false, 2>(rt, thread, d, c, *group, out);
-    case 3: return submit_plain<false, 3>(rt, thread, d, c, *group, out);
-    default: return submit_plain<false, kAnyUses>(rt, thread, d, c, *group, out);
+    case 0: return submit_plain<false, 0, false>(rt, thread, d, c, *group, out);
+    case 1: return submit_plain<false, 1, false>(rt, thread, d, c, *group, out);
+    case 2: return submit_plain<false, 2, false>(rt, thread, d, c, *group, out);
+    case 3: return submit_plain<false, 3, false>(rt, thread, d, c, *group, out);
+    default: return submit_many(rt, thread, d, c, *group, out);
   }
 }
 
@@ -218,14 +325,15 @@ consort_status submit(TaskGraph &rt, const consort_task_desc &d, consort_task_id
   ThreadState *const thread = rt.this_thread();
   if (!thread) [[unlikely]] return CONSORT_E_NOMEM;
   // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
-  const bool brief =
-      d.size == CONSORT_TASK_BRIEF ||
-      (d.size == sizeof d && !(d.nafter | d.reserved | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
-                               reinterpret_cast<uintptr_t>(d.name) | reinterpret_cast<uintptr_t>(d.more)));
+  const bool brief = d.size == CONSORT_TASK_BRIEF;
+  const bool whole = d.size == sizeof d && !(d.reserved | reinterpret_cast<uintptr_t>(d.more));
+  const bool options = (d.worker + 1) | (whole ? d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
+                                                     reinterpret_cast<uintptr_t>(d.name)
+                                               : 0);
   Codelet *const c = rt.codelets.find(d.codelet);
-  if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | thread->watched) &&
+  if (c && (brief || whole) && !(d.flags | thread->watched) &&
       d.nuses - c->plain_from < c->plain_span.load(std::memory_order_relaxed)) [[likely]]
-    if (const consort_status s = submit_short(rt, *thread, d, *c, out); s != kNotPlain) [[likely]] return s;
+    if (const consort_status s = submit_short(rt, *thread, d, *c, options, out); s != kNotPlain) [[likely]] return s;
   if (d.size < CONSORT_TASK_BRIEF)
     return set_error(CONSORT_E_INVAL,
                      "task->size is too small: set it to sizeof(consort_task_desc) or CONSORT_TASK_BRIEF");

@@ -28,11 +28,6 @@ namespace consort {
 
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
 [[gnu::noinline]] bool reserve_more(TaskGraph &rt, ThreadState &thread, Task *t, uint32_t links) noexcept {
-  if (!t->extra) {
-    Task *lent = thread.take_lent();
-    if (!lent) return false;
-    t->extra = new (lent) Extra;
-  }
   return Linker::reserve(rt, thread, t, links);
 }
 
@@ -53,7 +48,7 @@ void SubmissionDraft::drop() noexcept {
 }
 
 void SubmissionDraft::drop_record(Task *t) noexcept {
-  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+  store_relaxed(t->codelet, nullptr);
   if (t->extra) free_lent(rt, thread, t);
   thread.give_record(t);
 }
@@ -117,7 +112,7 @@ consort_status read_uses(SubmissionDraft &draft, const consort_task_desc &d, con
   return CONSORT_OK;
 }
 
-// A place for accesses and arguments: in the record, in its extra, or on the heap.
+// A place for accesses and arguments: in the record, beside it, or on the heap.
 consort_status place_payload(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
   const uint64_t args = d.nargs ? packed_bytes(d.args, d.nargs) : 0;
   if (args == ~uint64_t{0})
@@ -126,10 +121,8 @@ consort_status place_payload(SubmissionDraft &draft, const consort_task_desc &d)
         "an argument is neither SCALAR (up to 8 bytes) nor BYTES with an address: pass large values by address");
   const uint64_t bytes = d.nuses * sizeof(consort_access) + args;
   std::byte *at = draft.t->payload;
-  if (bytes > kPayload) {
-    Extra *e = draft.extra();
-    if (!e) return no_memory();
-    at = static_cast<std::byte *>(e->spill = std::malloc(bytes));
+  if (bytes > kPayload && !(at = draft.rt.tasks.payload(draft.rt.tasks.index(draft.t), bytes))) {
+    at = static_cast<std::byte *>(draft.extra().spill = std::malloc(bytes));
     if (!at) return no_memory();
   }
   draft.t->pub.access = reinterpret_cast<consort_access *>(at);
@@ -169,26 +162,24 @@ consort_status read_rare(SubmissionDraft &draft, const consort_task_desc &d, Rep
       return set_errorf(CONSORT_E_UNSUPPORTED,
                         "codelet '%s' has no implementation for worker %s, to which the task is bound",
                         t->codelet->name.c_str(), draft.rt.workers[worker]->unit.name.c_str());
-    if (!draft.extra()) return no_memory();
-    t->extra->worker = worker;
+    draft.extra().worker = worker;
     t->extra->team = team ? team->id : CONSORT_NONE;
     t->bits |= kBound;
   }
   if ((d.flags & CONSORT_TASK_REPEAT) || (d.size != CONSORT_TASK_BRIEF && d.more))
     if (const consort_status s = read_more(draft, d, again); s < 0) return s;
   if (d.size == CONSORT_TASK_BRIEF) return CONSORT_OK;
-  if (d.footprint) std::atomic_ref<uint64_t>(t->pub.footprint).store(d.footprint, std::memory_order_relaxed);
+  if (d.footprint) store_relaxed(t->pub.footprint, d.footprint);
   if (!d.nafter && !d.done && !d.done_arg && !d.name && !d.work) return CONSORT_OK;
   if (d.nafter && !d.after) return set_error(CONSORT_E_INVAL, "nafter is not 0, but after is NULL");
-  Extra *e = draft.extra();
-  if (!e) return no_memory();
-  e->done = d.done;
-  e->done_arg = d.done_arg;
-  e->work = d.work;
+  Extra &e = draft.extra();
+  e.done = d.done;
+  e.done_arg = d.done_arg;
+  e.work = d.work;
   if (d.done && draft.rt.virtual_time) draft.rt.idle_stepper->begin();
-  if (d.name && !(e->name = strdup(d.name))) return no_memory();
+  if (d.name && !e.set_name(d.name)) return no_memory();
   if (!d.nafter) return CONSORT_OK;
-  if (!(e->after = static_cast<TaskName *>(std::malloc(d.nafter * sizeof(TaskName))))) return no_memory();
+  if (!e.make_room_after(d.nafter)) return no_memory();
   for (uint32_t i = 0; i < d.nafter; ++i) {
     const TaskName name = d.after[i].v;
     if (recorded::is(name))
@@ -197,9 +188,9 @@ consort_status read_rare(SubmissionDraft &draft, const consort_task_desc &d, Rep
           "predecessor %u is a recorded task, which did not run: only tasks of its recording come after it", i);
     if (!name || !draft.rt.tasks.holds(static_cast<uint32_t>(name)))
       return set_errorf(CONSORT_E_INVAL, "predecessor %u is no task of this runtime", i);
-    e->after[i] = name;
+    e.after[i] = name;
   }
-  e->nafter = d.nafter;
+  e.nafter = d.nafter;
   t->bits |= kAfter;
   return CONSORT_OK;
 }
@@ -266,7 +257,8 @@ consort_status refuse_codelet(const TaskGraph &rt, const Codelet &c) {
 }
 
 consort_status enter_context(SubmissionDraft &draft) noexcept {
-  return draft.extra() ? draft.rt.policy.contexts().enter(draft.thread, draft.t) : no_memory();
+  draft.extra();
+  return draft.rt.policy.contexts().enter(draft.thread, draft.t);
 }
 
 void take_names(SubmissionDraft &draft, Group &group) noexcept {
@@ -337,9 +329,8 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
     return set_error(CONSORT_E_STALE, "the codelet was removed");
   if (d.worker != CONSORT_NONE || d.size != CONSORT_TASK_BRIEF || d.flags) [[unlikely]]
     if (const consort_status s = read_rare(draft, d, again); s < 0) return s;
-  if (c && c->for_teams() && !draft.extra()) return no_memory();
+  if ((c && c->for_teams()) || rt.shared_domains) draft.extra();
   draft.unordered = d.flags & CONSORT_TASK_UNORDERED;
-  if (rt.shared_domains && !draft.extra()) return no_memory();
   if (d.nuses | d.nargs) {
     t->pub.naccess = static_cast<uint16_t>(d.nuses);
     t->nargs = static_cast<uint8_t>(d.nargs);
@@ -417,14 +408,17 @@ consort_status submit_special(TaskGraph &rt, ThreadState &thread, consort_data_i
     more->granted_arg = arg;
   }
   if (turn) {
-    Extra *e = draft.extra();
-    if (!e || !(e->name = strdup(turn->name))) return no_memory();
-    e->done = turn->fn;
-    e->done_arg = turn->arg;
+    Extra &e = draft.extra();
+    if (!e.set_name(turn->name)) return no_memory();
+    e.done = turn->fn;
+    e.done_arg = turn->arg;
     t->pub.flags |= CONSORT_TK_INTERNAL;
   }
   const bool comes_home = kind == TaskKind::kHold || retires;
-  if (comes_home && rt.data.placement && !(draft.extra() && draft.rt.graph_memory->reserve(t, 1))) return no_memory();
+  if (comes_home && rt.data.placement) {
+    draft.extra();
+    if (!rt.graph_memory->reserve(t, 1)) return no_memory();
+  }
   t->pub.naccess = 1;
   *t->accesses() = {&d->pub, mode, 0};
   draft.few[0] = {d, mode};

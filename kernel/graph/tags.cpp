@@ -99,11 +99,8 @@ consort_status Tags::carry(ThreadState &thread, Task *t, uint64_t tag) noexcept 
                       "tag %llu is carried by another task, which is unfinished: give each its own, or wait",
                       number(tag));
   Extra &e = *t->extra;
-  if (!mine.after.empty()) {
-    auto *more = static_cast<TaskName *>(std::realloc(e.after, (e.nafter + mine.after.size()) * sizeof(TaskName)));
-    if (!more) throw std::bad_alloc();
-    e.after = more;
-  }
+  if (!mine.after.empty() && !e.make_room_after(e.nafter + static_cast<uint32_t>(mine.after.size())))
+    throw std::bad_alloc();
   uint32_t n = e.nafter;
   for (const uint64_t other : mine.after) {
     Tag &before = tags_.find(other)->second;

@@ -2,16 +2,12 @@
 
 #include <new>
 
-#include "task/thread_state.hpp"
+#include "task/core.hpp"
 
 namespace consort {
 
 TaskOptions *more_of(ThreadState &thread, Task *t) noexcept {
-  if (!t->extra) {
-    Task *lent = thread.take_lent();
-    if (!lent) return nullptr;
-    t->extra = new (lent) Extra;
-  }
+  if (!t->extra) thread.rt.tasks.make_extra(t);
   if (!t->extra->more && (t->extra->more = new (std::nothrow) TaskOptions)) t->bits |= kMore;
   return t->extra->more;
 }

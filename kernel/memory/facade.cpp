@@ -48,11 +48,7 @@ bool Memory::grants_scratch(uint32_t space) const noexcept { return parts_->cach
 consort_status Memory::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, Datum **blamed) noexcept try {
   MemoryParts &parts = *parts_;
   MemoryLock lock(parts.mutex);
-  if (!t->extra) {
-    Task *lent = thread.take_lent();
-    if (!lent) return set_error(CONSORT_E_NOMEM, "no memory for the record of a task's data");
-    t->extra = new (lent) Extra;
-  }
+  if (!t->extra) thread.rt.tasks.make_extra(t);
   if (!t->extra->staging) {
     parts.hints.take_up();  // of what may go
     if (parts.tasks.admit(thread, w, t) == Outcome::kPending) {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "task/task.hpp"
+#include "task/task_arena.hpp"
 
 namespace consort {
 

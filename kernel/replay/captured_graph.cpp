@@ -178,7 +178,7 @@ consort_status CapturedGraph::lower(uint32_t i, Frame &f, const Frame &all, size
   const Task &t = *node(i);
   if (!f.make_room(t.pub.naccess, t.nargs)) return set_error(CONSORT_E_NOMEM, "no memory for the list of its data");
   for (uint32_t k = 0; k < t.pub.naccess; ++k) f.views[k] = all.views[place_[(*at)++]];
-  if (t.nargs) unpack_args(t, f.args);
+  if (t.nargs) unpack_args(t, f.blank(t.nargs));
   const Codelet::Entry &e = t.codelet->entry[worker_.klass];
   f.call.nviews = t.pub.naccess;
   f.call.nargs = t.nargs;

@@ -18,8 +18,8 @@ std::string Recording::name_of(const Use &use) const {
 void Recording::clear() noexcept {
   captured.reset();
   for (uint32_t i = 0; i < nextras; ++i) {
-    std::free(extras[i].name);
-    std::free(extras[i].after);
+    std::free(extras[i].long_name);
+    std::free(extras[i].long_after);
     std::free(extras[i].tokens);
   }
   live = false;

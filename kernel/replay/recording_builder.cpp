@@ -249,9 +249,9 @@ void RecordingBuilder::fill_extra(Task *t, const Item &item, std::vector<Datum *
   if (item.worker != CONSORT_NONE) t->bits |= kBound;
   e->worker = item.worker;
   e->team = item.team;
-  if (item.name && !(e->name = strdup(rec_.names[item.name - 1].c_str()))) throw std::bad_alloc();
+  if (item.name && !e->set_name(rec_.names[item.name - 1].c_str())) throw std::bad_alloc();
   if (item.nafter) {
-    e->after = allocate<TaskName>(item.nafter * sizeof(TaskName));
+    if (!e->make_room_after(item.nafter)) throw std::bad_alloc();
     for (uint32_t k = 0; k < item.nafter; ++k) e->after[k] = first_ + rec_.after[after_at_++];
     e->nafter = item.nafter;
     t->bits |= kAfter;

@@ -119,7 +119,7 @@ consort_status submit_replay(Replaying &rt, ThreadState &thread, consort_recordi
     t->group = &group;
     t->epoch = group.epoch.load(std::memory_order_relaxed);
     if (rt.policy.splits()) [[unlikely]] {
-      if (!draft.extra()) return no_memory();
+      draft.extra();
       if (const consort_status s = rt.policy.contexts().enter(thread, t); s < 0) return s;
     }
     std::lock_guard control(r->control);

@@ -5,7 +5,7 @@
 
 namespace consort {
 
-inline void Policy::push_one(Scheduling &rt, ThreadState &thread, uint32_t from, Task *t) noexcept {
+[[gnu::always_inline]] inline void Policy::push_one(Scheduling &rt, ThreadState &thread, uint32_t from, Task *t) noexcept {
   if (rt.sleeper_words != 1) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
   thread.candidates = 0;
   thread.wake.k = 0;

@@ -179,8 +179,7 @@ void Codelets::remove(Codelet &c) noexcept {
 
 void Codelets::choose_way(Codelet &c) const noexcept {
   const bool plain = short_way_ && c.where && !c.bits && !is_foreseen(c);
-  const uint32_t most = kPayload / sizeof(consort_access),
-                 span = c.nmodes == CONSORT_NONE ? most + 1 : c.nmodes <= most;
+  const uint32_t most = Codelet::kMostPlain, span = c.nmodes == CONSORT_NONE ? most + 1 : c.nmodes <= most;
   c.plain_span.store(plain ? span : 0, std::memory_order_relaxed);  // read by submit()
 }
 

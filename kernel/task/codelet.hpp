@@ -32,6 +32,7 @@ struct Codelet {
   };
   uint64_t where = 0;                     // classes that could run it here
   uint16_t bits = 0;                      // of its tasks: kWatched, where somebody asks or counts
+  static constexpr uint32_t kMostPlain = 16;
   // tasks with so many data or more may be submitted the short way (graph/submit.cpp):
   uint32_t plain_from = 0;
   std::atomic<uint32_t> plain_span{0};    // up to as many more, but one; 0: none; relaxed: set before it is found

@@ -16,7 +16,7 @@
 #include "task/failure.hpp"
 #include "task/group.hpp"
 #include "task/kinds.hpp"
-#include "task/task.hpp"
+#include "task/task_arena.hpp"
 #include "task/thread_states.hpp"
 #include "task/waiters.hpp"
 

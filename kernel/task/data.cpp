@@ -9,6 +9,7 @@
 #include "plugin/status.hpp"
 #include "task/data_placement.hpp"
 #include "task/replica.hpp"
+#include "task/task_arena.hpp"
 
 namespace consort {
 namespace {

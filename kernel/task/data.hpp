@@ -133,6 +133,14 @@ class DataTable {
     const auto number = static_cast<uint32_t>(id.v);
     return arena_.holds(number) ? arena_.at(number) : nullptr;
   }
+  // The slots as they are now, for a caller that looks at several.
+  struct Slots {
+    Datum *base;
+    uint32_t carved;
+    bool holds(consort_data_id id) const noexcept { return static_cast<uint32_t>(id.v) - 1 < carved - 1; }
+    Datum &at(consort_data_id id) const noexcept { return base[static_cast<uint32_t>(id.v)]; }
+  };
+  Slots slots() const noexcept { return {arena_.at(0), arena_.carved()}; }
   // Where it is, to ask for its lines; any number will do. (A function that asks itself is dropped: it has no effect.)
   const std::byte *place(consort_data_id id) const noexcept {
     const size_t offset = size_t{static_cast<uint32_t>(id.v)} * sizeof(Datum);

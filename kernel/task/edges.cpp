@@ -53,13 +53,13 @@ uint32_t successors(const TaskArena &tasks, const Task &t, const consort_task **
     if (!tasks.holds(link >> word::kSlotBits)) break;
     Task *record = tasks.at(link >> word::kSlotBits);
     const uint32_t slot = link & mask;
-    auto *chunk = reinterpret_cast<LinkChunk *>(record);
+    LinkChunk &chunk = tasks.links(link >> word::kSlotBits);
     uint32_t &next = slot < 4              ? record->link[slot]
                      : slot < kInlineLinks ? reinterpret_cast<uint32_t *>(record->pub.sched)[slot - 4]
-                                           : chunk->link[slot - kInlineLinks];
+                                           : chunk.link[slot - kInlineLinks];
     const Task *successor = record;
     if (slot >= kInlineLinks) {
-      const uint32_t owner = std::atomic_ref<uint32_t>(chunk->owner).load(std::memory_order_relaxed);
+      const uint32_t owner = std::atomic_ref<uint32_t>(chunk.owner).load(std::memory_order_relaxed);
       if (!tasks.holds(owner)) break;
       successor = tasks.at(owner);
     }

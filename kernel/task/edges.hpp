@@ -7,6 +7,7 @@
 #pragma once
 #include <utility>
 
+#include "base/store_relaxed.hpp"
 #include "task/core.hpp"
 #include "task/issue_queue.hpp"
 
@@ -23,9 +24,9 @@ inline void walk_links(const TaskArena &tasks, uint32_t link, F each) noexcept {
     } else if (slot < kInlineLinks) {
       link = reinterpret_cast<const uint32_t *>(record->pub.sched)[slot - 4];
     } else {
-      const auto *chunk = reinterpret_cast<const LinkChunk *>(record);
-      link = chunk->link[slot - kInlineLinks];
-      successor = tasks.at(chunk->owner);
+      const LinkChunk &chunk = tasks.links(link >> word::kSlotBits);
+      link = chunk.link[slot - kInlineLinks];
+      successor = tasks.at(chunk.owner);
     }
     __builtin_prefetch(tasks.at(link >> word::kSlotBits)->link, 1);
     each(successor);  // may end the successor: its link was read before
@@ -56,13 +57,18 @@ class Linker {
 
   // Room for `n` links in all. False: no memory; nothing is hung yet.
   static bool reserve(Core &rt, ThreadState &thread, Task *t, uint32_t n) noexcept {
-    for (uint32_t have = kInlineLinks; have < n; have += kChunkLinks) {
+    if (n <= kInlineLinks) return true;
+    const uint32_t number = rt.tasks.index(t);
+    store_relaxed(rt.tasks.links(number).owner, number);  // successors() may look at it meanwhile
+    for (uint32_t have = kInlineLinks + kChunkLinks; have < n; have += kChunkLinks) {
+      if (!t->extra) rt.tasks.make_extra(t);
       Task *lent = thread.take_lent();
       if (!lent) return false;
-      auto *chunk = reinterpret_cast<LinkChunk *>(lent);
-      chunk->owner = rt.tasks.index(t);
-      chunk->next = t->extra->chunks;
-      t->extra->chunks = rt.tasks.index(lent);
+      const uint32_t borrowed = rt.tasks.index(lent);
+      LinkChunk &chunk = rt.tasks.links(borrowed);
+      store_relaxed(chunk.owner, number);
+      chunk.next = t->extra->chunks;
+      t->extra->chunks = borrowed;
     }
     return true;
   }
@@ -77,7 +83,7 @@ class Linker {
     do {
       if ((w ^ name) >> 32) return;  // another generation: done. The slot is used by the next
       // the list is walked by others only after the exchange, which acquires this release
-      std::atomic_ref<uint32_t>(*slot_).store(word::link(w), std::memory_order_relaxed);
+      store_relaxed(*slot_, word::link(w));
     } while (!p->word.compare_exchange_weak(w, (w & (~uint64_t{0} << 32 | word::kFlags)) | number_,
                                             std::memory_order_release, std::memory_order_acquire));
     number_ += 1 << 3;
@@ -91,17 +97,18 @@ class Linker {
   uint64_t place() const noexcept { return place_; }  // of the last that was found issued
 
  private:
-  // Slots stand in stretches: four in the record's last line, four in the policy's words, then chunk by chunk.
+  // Slots stand in stretches: four in the record's last line, four in the policy's words, its chunk, borrowed chunks.
   [[gnu::noinline]] void next_stretch() noexcept {
     if (std::exchange(stretched_, hung_) == hung_) return;  // the link that it was for did not come to be
     if (hung_ == 4) {
       slot_ = reinterpret_cast<uint32_t *>(task_->pub.sched);
     } else if ((hung_ - kInlineLinks) % kChunkLinks == 0) {
-      chunk_ = chunk_         ? reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->next
-               : task_->extra ? task_->extra->chunks
-                              : 0;
+      chunk_ = !chunk_                               ? rt_.tasks.index(task_)
+               : hung_ > kInlineLinks + kChunkLinks ? rt_.tasks.links(chunk_).next
+               : task_->extra                       ? task_->extra->chunks
+                                                    : 0;
       if (!chunk_) return;  // as many as were reserved: there is no next
-      slot_ = reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->link;
+      slot_ = rt_.tasks.links(chunk_).link;
       number_ = uint64_t{word::make_link(chunk_, kInlineLinks)} << 3;
     }
   }

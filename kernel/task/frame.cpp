@@ -41,6 +41,7 @@ bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
     if (args != inline_args) std::free(args);
     call.args = args = more;
     arg_room = nargs;
+    blank_args = 0;
   }
   return true;
 }

@@ -100,7 +100,7 @@ class Groups {
 void turn_in(ThreadState &, Group &) noexcept;
 void turn_out(Core &, ThreadState &, Group &) noexcept;
 
-inline void count_in(ThreadState &thread, Group &g) noexcept {
+[[gnu::always_inline]] inline void count_in(ThreadState &thread, Group &g) noexcept {
   if (!thread.in.counts_for(g.number)) [[unlikely]] turn_in(thread, g);
   thread.in.add();
 }

@@ -40,14 +40,15 @@ inline void pack_args(const consort_arg *args, uint32_t n, std::byte *out) noexc
   }
 }
 
-// They stand right behind the accesses, wherever those are.
+// They stand right behind the accesses, wherever those are. The address and the extent of `out` stay as they are: 0.
 inline void unpack_args(const Task &t, consort_arg *out) noexcept {
   const auto *first = reinterpret_cast<const std::byte *>(t.pub.access + t.pub.naccess);
   const auto *packed = reinterpret_cast<const PackedArg *>(first);
   for (uint32_t i = 0; i < t.nargs; ++i) {
     const bool by_address = packed[i].kind == CONSORT_ARG_BYTES;
-    out[i] = {packed[i].kind, packed[i].bytes, {}, 0,
-              by_address ? reinterpret_cast<uint64_t>(first + packed[i].value) : packed[i].value};
+    out[i].kind = packed[i].kind;
+    out[i].bytes = packed[i].bytes;
+    out[i].scalar = by_address ? reinterpret_cast<uint64_t>(first + packed[i].value) : packed[i].value;
   }
 }
 

@@ -127,44 +127,66 @@ struct alignas(64) Task {
 static_assert(sizeof(Task) == 192 && offsetof(Task, word) == 184);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// A record lent to a task gives its first two lines; its state line keeps `thread`, `extra` (free list) and `word`.
-inline constexpr size_t kChunkBytes = offsetof(Task, link);
-struct LinkChunk {
-  uint32_t owner, next;                   // numbers of records: the task, its next chunk (0: none)
+// Links beyond those in the record. Each record has one chunk (TaskArena); a task with still more links borrows records of
+// its thread for theirs. A borrowed record keeps `thread`, `extra` (free list) and `word`.
+struct alignas(64) LinkChunk {
+  uint32_t owner, next;                   // numbers of records: the task, its next borrowed one (0: none)
   uint32_t link[kChunkLinks];
 };
-static_assert(sizeof(LinkChunk) <= kChunkBytes);
 
-// What few tasks have; lives in a lent record. The pointers are owned and come from malloc, where
-// nothing else is said.
+// What few tasks have. Each record has a place for one (TaskArena); the extras of recorded tasks are their recording's.
+// The pointers are owned and come from malloc, where nothing else is said. Its first line is what the short way of
+// submission fills, its last one holds a short name and a few predecessors.
 struct Ticket { uint64_t queue, seq; };
 struct CommuteTokenList {                        // of a task that needs several tokens
   uint32_t n, held, refused, reserved;    // it has the first `held`
   Datum **datum() noexcept { return reinterpret_cast<Datum **>(this + 1); }
 };
 static_assert(sizeof(CommuteTokenList) % sizeof(Datum *) == 0);
-struct Extra {
+struct alignas(64) Extra {
+  static constexpr uint32_t kShortName = 32, kFewAfter = 3;
   void (*done)(void *, const struct consort_outcome *) = nullptr;
   void *done_arg = nullptr;
-  char *name = nullptr;
-  TaskName *after = nullptr;              // explicit predecessors
-  TaskOptions *more = nullptr;                   // with kMore; by new
+  const char *name = nullptr;             // short_name, or long_name
+  TaskName *after = nullptr;              // explicit predecessors: few_after, or long_after
+  uint64_t work = 0;
+  uint32_t nafter = 0;
+  uint32_t worker = CONSORT_NONE;         // bound to it
+  uint32_t team = CONSORT_NONE;           // bound to it, led by `worker`; or popped for it: it waits for its data
+  uint32_t context = 0;                   // number of its own (sched/context.hpp); 0: the runtime's. Counted there
+  uint32_t chunks = 0;                    // the first record that is borrowed for its LinkChunk
+  SpinLock lock;                          // tickets: several issuers may add
+  bool is_beside_record = false;          // made by TaskArena; else its task is a recording's, and ends by its kind
+  TaskOptions *more = nullptr;            // with kMore; by new
   void *spill = nullptr;                  // accesses and arguments that fit nowhere else
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
   CommuteTokenList *tokens = nullptr;     // of all data that it uses in any order with others, where these are several
   Staging *staging = nullptr;             // its data on their way, or pinned (memory/memory.hpp); by new
   Staging *reserved = nullptr;            // becomes that when its turn comes (Memory::reserve()); by new
-  uint64_t work = 0;
-  uint32_t nafter = 0, ntickets = 0, ticket_room = 0;
-  uint32_t worker = CONSORT_NONE;         // bound to it
-  uint32_t team = CONSORT_NONE;           // bound to it, led by `worker`; or popped for it: it waits for its data
-  uint32_t chunks = 0;                    // record of the first LinkChunk
-  uint32_t context = 0;                   // number of its own (sched/context.hpp); 0: the runtime's. Counted there
-  SpinLock lock;                          // tickets: several issuers may add
-};
-static_assert(sizeof(Extra) <= kChunkBytes);
+  uint32_t ntickets = 0, ticket_room = 0;
+  char *long_name = nullptr;
+  TaskName *long_after = nullptr;
+  char short_name[kShortName];
+  TaskName few_after[kFewAfter];
 
-using TaskArena = Arena<Task>;
+  Extra() noexcept {}                     // leaves the last line as it is
+  Extra(const Extra &) = delete;          // it points into itself
+  Extra &operator=(const Extra &) = delete;
+  bool set_name(const char *) noexcept;   // copies it. False: no memory
+  // Room for the names of `n` predecessors in all, which keeps the first `nafter`. False: no memory.
+  bool make_room_after(uint32_t n) noexcept;
+  // Nothing is to be done with it where its task ends.
+  bool is_idle_at_end() const noexcept {
+    return is_beside_record &&
+           !(reinterpret_cast<uintptr_t>(done) | reinterpret_cast<uintptr_t>(more) | reinterpret_cast<uintptr_t>(spill) |
+             reinterpret_cast<uintptr_t>(tickets) | reinterpret_cast<uintptr_t>(tokens) |
+             reinterpret_cast<uintptr_t>(staging) | reinterpret_cast<uintptr_t>(reserved) |
+             reinterpret_cast<uintptr_t>(long_name) | reinterpret_cast<uintptr_t>(long_after) | context | chunks);
+  }
+};
+static_assert(sizeof(Extra) == 192 && offsetof(Extra, more) == 64);
+
+class TaskArena;
 
 // Acquire: what the predecessors did is seen. False: a queue may run or refuse the task already, if it follows them.
 inline bool predecessors_ended(const Task &t) noexcept { return !(t.pending.load(std::memory_order_acquire) & 0xffffffff); }

@@ -3,7 +3,7 @@
 // For tasks whose own words are in use. Adding needs no memory, since it happens where nothing may fail. The owner guards a
 // row; a task is in one row of a table at a time. The table is address space that costs nothing until it is touched.
 #pragma once
-#include "task/task.hpp"
+#include "task/task_arena.hpp"
 
 namespace consort {
 

@@ -2,6 +2,7 @@
 #include "base/arena.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <set>
 #include <thread>
@@ -42,6 +43,20 @@ TEST(Arena, RefusesMoreThanItsRange) {
   EXPECT_EQ(arena.carve(UINT32_MAX), 0u) << "the sum of numbers overflows";
   EXPECT_EQ(arena.carve(arena.limit() - 1), 1u);
   EXPECT_EQ(arena.carve(1), 0u);
+}
+
+TEST(Arena, LimitGivesTheRestOfTheRangeBack) {
+  Arena<Slot> arena;
+  ASSERT_TRUE(arena.reserve(1 << 16));
+  arena.limit_to(1 << 20);
+  EXPECT_EQ(arena.limit(), 1u << 16) << "a limit never adds slots";
+  arena.limit_to(1000);
+  EXPECT_EQ(arena.limit(), 1000u);
+  ASSERT_EQ(arena.carve(999), 1u);
+  EXPECT_EQ(arena.carve(1), 0u);
+  arena.at(999)->words[7] = 1;  // still mapped
+  unsigned char resident;
+  EXPECT_NE(mincore(reinterpret_cast<char *>(arena.at(0)) + (64 << 10), 4096, &resident), 0) << "not mapped any more";
 }
 
 TEST(Arena, ThreadsCarveDistinctSlots) {
