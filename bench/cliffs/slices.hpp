@@ -85,7 +85,8 @@ template <class B> int count_shapes([[maybe_unused]] const Options &o, [[maybe_u
     b.run(s, o.n / 4, false);
     CALLGRIND_ZERO_STATS;
     b.run(s, o.n, false);
-    CALLGRIND_DUMP_STATS_AT((s.name + "|" + s.base).c_str());
+    const std::string label = s.name + "|" + s.base;  // outlives the request, which keeps its address alone
+    CALLGRIND_DUMP_STATS_AT(label.c_str());
   }
   std::printf("{\"runtime\": \"%s\", \"n\": %llu, \"dumps\": %zu}\n", B::name, static_cast<unsigned long long>(o.n), shapes.size());
   return 0;
