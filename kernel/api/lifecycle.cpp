@@ -35,7 +35,7 @@ consort_status stop(Runtime &rt, ThreadState &thread, StopGate door) noexcept {
 // No unfinished task has this codelet, and no union of copies that may call it.
 bool unused(Runtime &rt, const Codelet &c) noexcept {
   if (c.unions.load(std::memory_order_acquire)) return false;
-  for (uint32_t i = 1; i < rt.tasks.carved(); ++i)
+  for (uint32_t i = 1; i < rt.tasks.carved(); ++i)  // acquire pairs with the release where a task's end takes it away
     if (std::atomic_ref<Codelet *>(rt.tasks.at(i)->codelet).load(std::memory_order_acquire) == &c) return false;
   return true;
 }

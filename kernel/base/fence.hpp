@@ -13,6 +13,7 @@ namespace consort::fence {
 bool asymmetric() noexcept;  // heavy() reaches other threads, light() is free
 void heavy() noexcept;
 
+// seq_cst: a compiler's fence, if heavy() makes each core pass one of its own, else the processor's.
 inline void light(bool asymmetric) noexcept {
   if (asymmetric) [[likely]] std::atomic_signal_fence(std::memory_order_seq_cst);
   else std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -17,7 +17,8 @@ struct Execution : TaskGraph {
   ExecutionMemory *execution_memory = nullptr;  // set by the constructor of the room memory
   uint64_t submit_ns = 0;                  // in virtual time: what a submission costs; set at the start
   std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange says it; others read a hint
-  std::atomic<ThreadState *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
+  // Manual pump: the thread that steps now. A lock: acquire where PumpTurn takes it pairs with release where it is given up.
+  std::atomic<ThreadState *> pumping{nullptr};
   std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays
 
   // -- in the order of their lives --

@@ -34,7 +34,9 @@ struct Executor final : Worker {
   Execution &rt;
   std::unique_ptr<Queue> queue;                  // with has_queue
 
-  std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiescence.cpp
+  // [any] A wait that helps here sleeps and keeps the token. Release, after show_asleep() has shown that nothing is left
+  // here, pairs with acquire in rests() (quiescence.cpp).
+  std::atomic<bool> resting{false};
   // [any] the thread state that holds the token in pump_one(); it alone finds itself
   std::atomic<ThreadState *> pumped_by{nullptr};  // so relaxed
   // [any] it has joined a gang, and lends its core; cleared, release, by the one who leads

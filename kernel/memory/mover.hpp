@@ -121,7 +121,7 @@ class Mover final : public LinkTransfer {
   uint32_t nbatch_ = 0;
   std::thread thread_;
   Parker parker_;
-  std::atomic<bool> asleep_{false}, stopping_{false};  // see rest(), nudge(); run()
+  std::atomic<bool> asleep_{false}, stopping_{false};  // see rest() and nudge(); release in stop(), acquire in run()
   std::mutex mutex_;                                          // guards the three; inside it a bus's
   std::deque<Op *> waiting_;                                  // not yet accepted, by order
   std::multimap<int32_t, Op *, std::greater<>> wished_;       // the same, of wishes

@@ -102,7 +102,7 @@ TaskFacts Model::facts(const Task &t) const noexcept {
 }
 
 const Row *Model::find(uint64_t footprint) const noexcept {
-  // acquire pairs with the release in add()
+  // acquire pairs with the release in link()
   const Row *r = buckets_[footprint % kBuckets].load(std::memory_order_acquire);
   while (r && r->footprint != footprint) r = r->next;
   return r;
@@ -111,7 +111,7 @@ const Row *Model::find(uint64_t footprint) const noexcept {
 Row *Model::link(std::unique_ptr<Row> row) noexcept {
   auto &bucket = buckets_[row->footprint % kBuckets];
   row->next = bucket.load(std::memory_order_relaxed);
-  bucket.store(row.get(), std::memory_order_release);
+  bucket.store(row.get(), std::memory_order_release);  // the row is filled; pairs with find() and each_row()
   ++nrows_;
   return row.release();
 }

@@ -103,7 +103,7 @@ class Model {
   const Row *find(uint64_t footprint) const noexcept;
   template <class F> void each_row(F f) const {
     for (const auto &b : buckets_)
-      for (const Row *r = b.load(std::memory_order_acquire); r; r = r->next) f(*r);
+      for (const Row *r = b.load(std::memory_order_acquire); r; r = r->next) f(*r);  // pairs with link()
   }
   const ModelCurves &curves() const noexcept { return curves_; }
   bool has_measures() const noexcept { return curves_.any() && desc_.measure; }  // of its own, so that they are kept

@@ -55,7 +55,7 @@ namespace {
 const char *step_if_any(const Task &t, uint64_t w) {
   if (t.kind != TaskKind::kStep) return nullptr;
   const char *what = step_label(t);
-  std::atomic_thread_fence(std::memory_order_acquire);  // what was read above was read before the word below
+  std::atomic_thread_fence(std::memory_order_acquire);  // acquire: reads above come before the word below
   return word::generation(t.word.load(std::memory_order_relaxed)) == word::generation(w) ? what : nullptr;
 }
 

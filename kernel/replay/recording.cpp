@@ -158,6 +158,7 @@ void Recordings::forget(Codelet &c) noexcept {
     if (r.pending.load(std::memory_order_acquire)) continue;
     for (uint32_t k = 0; k < r.nnodes; ++k) {
       std::atomic_ref<Codelet *> shown(rt_.tasks.at(r.first + k)->codelet);
+      // pairs with the remover's look, as in give_back()
       if (shown.load(std::memory_order_relaxed) == &c) shown.store(nullptr, std::memory_order_release);
     }
     r.codelets.erase(it);
@@ -178,6 +179,8 @@ void Recording::cancel_nodes(const TaskArena &tasks) noexcept {
 
 void Recordings::cancel(TaskName whole) noexcept {
   const uint32_t n = n_.load(std::memory_order_acquire);
+  // Pairs with the fence in begin_replay(): the caller has marked the task, and sees it `running`, or begin_replay() sees the
+  // mark. The number of recordings may be read before: it was counted up before the task was submitted.
   if (n) std::atomic_thread_fence(std::memory_order_seq_cst);
   for (uint32_t i = 0; i < n; ++i)
     if (Recording &r = *at(i); r.running.load(std::memory_order_acquire) == whole) r.cancel_nodes(rt_.tasks);

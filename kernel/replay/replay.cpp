@@ -164,7 +164,7 @@ Recording &begin_replay(TaskGraph &rt, Task *whole) noexcept {
   r.carrier.store(carrier, std::memory_order_relaxed);
   r.turn.store(word::generation((carrier ? carrier : first)->word.load(std::memory_order_relaxed)), std::memory_order_relaxed);
   r.running.store(whole->pub.id, std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in Recordings::cancel()
   if (whole->word.load(std::memory_order_relaxed) & word::kCancelled) r.cancel_nodes(rt.tasks);
   return r;
 }

@@ -472,7 +472,7 @@ std::string Contexts::describe(TaskName name) {
   const uint32_t index = e ? e->context : 0;
   const uint64_t where = t.pub.where;
   const bool choice = !(t.bits & (kSpecial | kBound));
-  std::atomic_thread_fence(std::memory_order_acquire);
+  std::atomic_thread_fence(std::memory_order_acquire);  // acquire: reads above come before the look at the task's word
   if (!rt_.is_live(name) || t.replayed() || index > n_.load(std::memory_order_acquire)) return {};
   const Context *c = index ? at(index) : &root_;
   while (const Context *heir = c->heir.load(std::memory_order_acquire)) c = heir;

@@ -32,7 +32,8 @@ struct Context {
   explicit Context(uint32_t i) noexcept : index(i) {}
   const uint32_t index;                           // 0: the runtime's own
   std::atomic<uint32_t> generation{1};            // of the handle that is good; release where it ends pairs with idle()
-  std::atomic<Policy::Instance *> now{nullptr};   // release: a push or pop that finds it finds it open
+  // Release once the instance is open pairs with acquire in each push, pop and question: they find it open.
+  std::atomic<Policy::Instance *> now{nullptr};
   std::atomic<Context *> heir{nullptr};           // it was destroyed; release: before its instance is closed
   std::atomic<uint64_t> left{0};                  // its tasks, rests of others, and itself; leave() pairs with idle()
   std::atomic<uint64_t> classes{0};               // of its workers; relaxed: the push of what is drained releases it

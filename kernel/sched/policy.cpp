@@ -205,7 +205,7 @@ void Policy::make_current(Scheduling &rt, Instance &i) noexcept {
 void Policy::wake_all(Scheduling &rt) noexcept {
   uint64_t bits[Core::kMaxWorkers / 64];
   for (uint32_t w = 0; w < rt.sleeper_words; ++w) bits[w] = ~uint64_t{0};
-  fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of Executor::show_asleep()
   rt.wake({rt.sleeper_words, Core::kMaxWorkers, bits});
 }
 
@@ -274,7 +274,7 @@ void Policy::push(Scheduling &rt, uint32_t from, Task *const *ready, uint32_t n,
   }
   if (!wake.k) return;
   if (unlike) wake.k = Core::kMaxWorkers;
-  fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::sleep
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of Executor::show_asleep()
   for (uint32_t i = 0; i < nwords; ++i)
     if (rt.sleepers[i].load(std::memory_order_relaxed) & bits[i]) [[unlikely]] return rt.wake(wake);
 }

@@ -129,7 +129,9 @@ class Policy {
     uint32_t (*push)(void *, const consort_push *) = nullptr;
     uint32_t (*pop)(void *, uint32_t, consort_pick *, uint32_t) = nullptr;
     void *s = nullptr;
-    std::atomic<uint64_t> epoch{0};              // of its present life; make_current() releases it
+    // Of its present life. A relaxed store is released by make_current(). Release where a context opens or closes the
+    // instance pairs with acquire in the context router: an old epoch is seen to be over.
+    std::atomic<uint64_t> epoch{0};
     bool bypass = true;
     std::vector<const int32_t *> urgency;        // by worker
     const consort_scheduler_ops *ops = nullptr;

@@ -14,7 +14,7 @@ namespace consort {
   thread.push.epoch = i.epoch.load(std::memory_order_relaxed);
   thread.push.from = from;
   if (!i.push(i.s, &thread.push)) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
-  fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of Executor::show_asleep()
   if (rt.sleepers[0].load(std::memory_order_relaxed) & thread.candidates) [[unlikely]] rt.wake(thread.wake);
 }
 

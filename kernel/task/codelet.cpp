@@ -230,7 +230,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   for (const auto &device : topology.devices())  // who keeps books by codelet hears its names before its first task
     if (device->ops->codelet) device->ops->codelet(device->dev, c->number, c->name.c_str(), names.data(), d.nimpls);
   Codelet *out = c.release();
-  slot(out->number).store(out, std::memory_order_release);
+  slot(out->number).store(out, std::memory_order_release);  // pairs with find()
   n_.store(*n, std::memory_order_release);
   return out;
 }

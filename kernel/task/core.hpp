@@ -63,8 +63,12 @@ struct Core : Platform {
   std::atomic<bool> observed{false};       // starts and ends are reported to the policy, the models or a tracer; relaxed: a hint
 
   // -- the hot shared words --
-  std::atomic<bool> stopping{false};  // released also by the wakes behind it
-  alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see sched/policy.hpp
+  // Set once, by ~Runtime() (seq_cst), before each thread is woken: Parker::wake() releases it again. Acquire in the loops
+  // of workers pairs with the store, so a worker that ends sees what the runtime did before.
+  std::atomic<bool> stopping{false};
+  // Bit: the worker's thread sleeps. Set and cleared with acq_rel; the fences in Executor::show_asleep() (heavy) and in each
+  // push (light) order it against ready tasks: see sched/policy.hpp.
+  alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};
   alignas(64) Waiters waiters;
   DataKeepers *data_keepers = nullptr; // set at the start
   RunObserver *run_observer = nullptr;     // a tracer; nullptr: none. Set at the start

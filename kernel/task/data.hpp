@@ -69,7 +69,7 @@ struct DatumExtra {
 // ask about many at a time, so it is a line of the slot and not what the slot leads to.
 struct Placement {
   RelaxedValue<coherence::Spaces> valid, arriving;  // arriving: they are on their way there
-  std::atomic<bool> known{false};  // else `state` says it; release where the record is made pairs with places_shown()
+  std::atomic<bool> known{false};  // else `state` says it; release where the record is made pairs with placement_of()
 };
 
 struct alignas(64) Datum {

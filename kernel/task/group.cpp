@@ -164,7 +164,8 @@ bool Groups::all_idle() const noexcept {
 
 void Groups::tell_if_idle(Group &g) noexcept {
   if (!g.watchers.load(std::memory_order_relaxed)) return;
-  // Two threads may finish the group's last two tasks at once: one of them sees both counts.
+  // Two threads may finish the group's last two tasks at once: this fence pairs with itself in the other, and one of them
+  // sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (busy(g)) return;  // surely: of a count that moves on to another group's nobody else would tell
   rt_.waiters.wake(&g);

@@ -114,9 +114,9 @@ struct alignas(64) Task {
   uint8_t nargs;
   TaskKind kind;
   uint8_t epoch;                          // of the group, when submitted
-  // sync domain that all issued predecessors share; 0: none yet, kMixed: several
-  std::atomic<uint8_t>
-      follow;  // relaxed, but for holds: release where one is granted pairs with WaitCondition::reached()
+  // Sync domain that all issued predecessors share; 0: none yet, kMixed: several. Relaxed. Of a hold: acq_rel where it is
+  // granted (hold_ready()) or abandoned; acquire where it is waited for sees what the predecessors wrote.
+  std::atomic<uint8_t> follow;
   std::atomic<uint64_t> pending;  // acq_rel: whoever takes the last count off has seen what all predecessors did
   std::atomic<uint64_t> word;             // last: lent records leave it alone; acq_rel at the end, acquire in edges.hpp
 

@@ -42,7 +42,9 @@ struct Worker {
   alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any] release of who gives it up, acquire of who takes it
   std::atomic<uint32_t> asked{0};                // [any] by a submitter: the lease that it wants; see Executor::lend()
   std::atomic<bool> watched{false};              // [any] the thread on duty looks every tick; see Executor::watch()
-  std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches; see Executor::show_asleep(), rouse()
+  // [any] The parker that a wake for this worker reaches. Release in Executor::show_asleep() pairs with the acq_rel exchange
+  // of the thread that wakes it, which sees an initialised parker; the fences are those of show_asleep() and rouse().
+  std::atomic<Parker *> sleeping{nullptr};
   // [any] tasks bound to this worker, linked by pub.sched[0], newest first
   std::atomic<Task *> mailbox{nullptr};  // release in post(), acquire in Executor::next_bound()
   Task *bound = nullptr;                         // from the mailbox, oldest first
