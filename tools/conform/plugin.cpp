@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <ctime>
 
 namespace conform {
 
@@ -110,6 +111,20 @@ static size_t mapped_bytes() {
     std::fclose(f);
   }
   return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+static double seconds_on(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+MemoryMarks::MemoryMarks(size_t bytes, uint32_t rounds, double seconds)
+    : bytes_(bytes), rounds_(rounds), seconds_(seconds), began_(seconds_on(CLOCK_MONOTONIC)),
+      computed_before_(seconds_on(CLOCK_PROCESS_CPUTIME_ID)) {}
+
+bool MemoryMarks::has_time() const {
+  return seconds_on(CLOCK_PROCESS_CPUTIME_ID) - computed_before_ < seconds_ && seconds_on(CLOCK_MONOTONIC) - began_ < 10 * seconds_;
 }
 
 void MemoryMarks::mark() {

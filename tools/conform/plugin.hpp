@@ -84,20 +84,25 @@ consort_plugin copy_manifest(const consort_plugin *);
 
 // Memory in use after each of several equal parts of work: bytes of the heap, and of mapped pages. A leak adds to every part,
 // a cache that fills does so for a while. So parts are repeated until some in a row have added nothing, kMost at most: the
-// verdict depends on the slope, not on what the allocator kept before. With a sanitizer, which finds leaks by itself, nothing
-// grows.
+// verdict depends on the slope, not on what the allocator kept before, nor on how far a busy machine comes. Fewer than kLeast
+// parts, of work that takes long, tell nothing. With a sanitizer, which finds leaks by itself, nothing grows.
 class MemoryMarks {
  public:
-  static constexpr uint32_t kMost = 60;
-  // bytes: less than a leak adds to a part; rounds: of a part, each of which a leaked mapping adds a page to.
-  MemoryMarks(size_t bytes, uint32_t rounds) : bytes_(bytes), rounds_(rounds) {}
+  static constexpr uint32_t kLeast = 12, kMost = 60;
+  // bytes: less than a leak adds to a part; rounds: of a part, each of which a leaked mapping adds a page to; seconds: after
+  // which no part begins, of computing by this process, or ten times as many in all.
+  MemoryMarks(size_t bytes, uint32_t rounds, double seconds = 20);
   void mark();                                           // the end of a part; the first ones find caches empty
-  bool is_undecided() const { return heap_.size() <= kMost && (heap_.size() < kRow + 2 || grew()); }
-  bool grew() const { return growth_of(heap_) >= bytes_ || growth_of(mapped_) >= 4096 * size_t{rounds_}; }
+  bool is_undecided() const {                            // is another part needed?
+    return heap_.size() <= kMost && (heap_.size() < kRow + 2 || grew()) && has_time();
+  }
+  bool leaks() const { return grew() && heap_.size() > kLeast; }
   size_t growth() const { return growth_of(heap_) >= bytes_ ? growth_of(heap_) : growth_of(mapped_); }  // of a part
 
  private:
   static constexpr size_t kRow = 4;                      // parts: what a thread frees late evens out
+  bool grew() const { return growth_of(heap_) >= bytes_ || growth_of(mapped_) >= 4096 * size_t{rounds_}; }
+  bool has_time() const;
   static size_t growth_of(const std::vector<size_t> &marks) {
     if (marks.size() <= kRow) return 0;
     const size_t before = marks[marks.size() - 1 - kRow];
@@ -105,6 +110,7 @@ class MemoryMarks {
   }
   size_t bytes_;
   uint32_t rounds_;
+  double seconds_, began_, computed_before_;
   std::vector<size_t> heap_, mapped_;
 };
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "conform/driver/store.hpp"
 
@@ -17,21 +20,52 @@ double seconds_on(clockid_t clock) {
   clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
-// Of all threads of this process, what they computed and what they waited for a core that others had. Where the system
-// does not tell, what they computed.
-double wanted() {
-  uint64_t all = 0;
-  DIR *const threads = opendir("/proc/self/task");
-  while (const dirent *entry = threads ? readdir(threads) : nullptr) {
-    const std::string path = std::string("/proc/self/task/") + entry->d_name + "/schedstat";
+// What the threads of this process have computed, and how long they waited for a core that others had, in seconds.
+struct Thread {
+  double ran = 0, waited = 0;
+  bool runnable = false;
+};
+using Threads = std::map<pid_t, Thread>;
+
+Threads threads_now() {
+  Threads all;
+  const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir("/proc/self/task"), closedir);
+  while (const dirent *entry = folder ? readdir(folder.get()) : nullptr) {
+    if (*entry->d_name == '.') continue;
+    const std::string path = std::string("/proc/self/task/") + entry->d_name;
+    const auto open = [&](const char *name) {
+      return std::unique_ptr<FILE, int (*)(FILE *)>(std::fopen((path + name).c_str(), "re"), std::fclose);
+    };
     unsigned long long ran = 0, waited = 0;
-    if (FILE *f = std::fopen(path.c_str(), "re")) {
-      if (std::fscanf(f, "%llu %llu", &ran, &waited) == 2) all += ran + waited;
-      std::fclose(f);
-    }
+    char state = 0;
+    const auto times = open("/schedstat"), stat = open("/stat");
+    if (!times || std::fscanf(times.get(), "%llu %llu", &ran, &waited) != 2) continue;
+    if (stat && std::fscanf(stat.get(), "%*d (%*[^)]) %c", &state) != 1) state = 0;
+    all[std::atoi(entry->d_name)] = {static_cast<double>(ran) * 1e-9, static_cast<double>(waited) * 1e-9, state == 'R'};
   }
-  if (threads) closedir(threads);
-  return all ? static_cast<double>(all) * 1e-9 : seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+  if (all.empty()) all[0].ran = seconds_on(CLOCK_PROCESS_CPUTIME_ID);  // the system does not tell
+  return all;
+}
+
+double waited() {  // by all threads
+  double all = 0;
+  for (const auto &[id, thread] : threads_now()) all += thread.waited;
+  return all;
+}
+
+// The cores that the threads would have used from `before` to `after` if each had had one: a thread that waits for a core
+// is not counted. -1: at the end a thread waits for one, and it is not known how long.
+double cores_used(const Threads &before, const Threads &after, double seconds) {
+  constexpr double kLeast = 0.002;               // computed by a thread that looks around now and then
+  double cores = 0;
+  for (const auto &[id, now] : after) {
+    const auto found = before.find(id);
+    const Thread was = found == before.end() ? Thread{} : found->second;
+    const double ran = now.ran - was.ran, had_core = seconds - (now.waited - was.waited);
+    if (now.runnable && id != getpid() && ran < had_core / 2) return -1;
+    if (ran > kLeast) cores += ran / std::max(had_core, ran);
+  }
+  return cores;
 }
 double computed() { return seconds_on(CLOCK_THREAD_CPUTIME_ID); }
 
@@ -83,19 +117,21 @@ CONFORM_CASE(D, 61, perf, links_do_what_they_say) {
     ++told;
     DeviceQueue q(devices, l.device);
     Store src(devices, l.src, n), dst(devices, l.dst, n);
-    double best = 1e9;
+    double best = 1e9, least = 1e9;                // least: without the time in which a thread waited for a core
     const double told_s = static_cast<double>(n) / static_cast<double>(l.desc.bytes_per_s) + l.desc.latency_ns * 1e-9;
-    for (int k = 0; k < 30 && (k < 5 || best > kUnlike / 10 * told_s); ++k) {
-      const double before = seconds_on(CLOCK_MONOTONIC);
+    for (int k = 0; k < 30 && (k < 5 || least > kUnlike / 10 * told_s); ++k) {
+      const double waited_before = waited(), before = seconds_on(CLOCK_MONOTONIC);
       t.need(q.run(copy_op({l.src, l.dst, src.at(), dst.at(), n, {1, 1}, {0, 0}, {0, 0}})) == CONSORT_OK, "a copy of %llu bytes fails",
              static_cast<unsigned long long>(n));
-      best = std::min(best, seconds_on(CLOCK_MONOTONIC) - before);
+      const double taken = seconds_on(CLOCK_MONOTONIC) - before;
+      best = std::min(best, taken);
+      least = std::min(least, std::max(taken - (waited() - waited_before), 0.0));
     }
     const char *from = devices.spaces()[l.src].name.c_str(), *to = devices.spaces()[l.dst].name.c_str();
     t.figure("%s to %s: %.2f GB/s, it says %.2f", from, to, static_cast<double>(n) / best * 1e-9,
              static_cast<double>(l.desc.bytes_per_s) * 1e-9);
-    t.check(best < kUnlike * told_s, "%llu bytes from %s to %s take %.3f ms at best; by what the link says %.3f ms",
-            static_cast<unsigned long long>(n), from, to, best * 1e3, told_s * 1e3);
+    t.check(least < kUnlike * told_s, "%llu bytes from %s to %s take %.3f ms at best; by what the link says %.3f ms",
+            static_cast<unsigned long long>(n), from, to, least * 1e3, told_s * 1e3);
     t.check(best > told_s / kUnlike, "%llu bytes from %s to %s take %.3f ms at best; by what the link says %.3f ms: nobody will take this path",
             static_cast<unsigned long long>(n), from, to, best * 1e3, told_s * 1e3);
   }
@@ -110,13 +146,18 @@ CONFORM_CASE(D, 62, perf, computes_nothing_when_idle) {
     queues.push_back(std::make_unique<DeviceQueue>(devices, d));
     queues.back()->run(op_of(CONSORT_OP_MARK));
   }
-  double least = 1;
+  double least = 100;
   t.doing("nothing, with queues open");
-  for (int k = 0; k < 6 && least > 0.05; ++k) {
-    const double began = seconds_on(CLOCK_MONOTONIC), before = wanted();
+  for (int k = 0, tries = 0; k < 6 && tries < 40 && least > 0.05; ++tries) {
+    const Threads before = threads_now();
+    const double began = seconds_on(CLOCK_MONOTONIC);
     usleep(150'000);
-    least = std::min(least, (wanted() - before) / (seconds_on(CLOCK_MONOTONIC) - began));
+    const double cores = cores_used(before, threads_now(), seconds_on(CLOCK_MONOTONIC) - began);
+    if (cores < 0) continue;
+    least = std::min(least, cores);
+    ++k;
   }
+  if (least == 100) t.skip("the machine is too busy to tell: threads wait for a core all the time");
   t.figure("%.1f %% of a core while nothing is in flight", least * 100);
   t.check(least < 0.25, "with nothing in flight it takes %.0f %% of a core", least * 100);
 }

@@ -97,7 +97,7 @@ CONFORM_CASE(S, 50, life, created_and_destroyed_again_and_again) {
   constexpr size_t kSingle = 110;                // pushes of an outsider, beside two of many
   Tasks tasks(60 + kSingle);
   tasks.vary(t.random(), 2, true);
-  for (uint32_t round = 0; round < warm + rounds ? round < warm + 4 * part || t.has_time() : memory.is_undecided(); ++round) {
+  for (uint32_t round = 0; (round < warm + rounds && t.has_time()) || memory.is_undecided(); ++round) {
     if (round == warm)
       threads = count_threads(), descriptors = count_descriptors(), blocks = p.host().live_blocks();
     if (round % part == 0) memory.mark();
@@ -113,7 +113,7 @@ CONFORM_CASE(S, 50, life, created_and_destroyed_again_and_again) {
   t.check(count_threads() <= threads, "%zu threads more after %u instances", count_threads() - threads, rounds);
   t.check(count_descriptors() <= descriptors, "%zu descriptors more after %u instances", count_descriptors() - descriptors, rounds);
   t.check(p.host().live_blocks() <= blocks, "%zu blocks of alloc more after %u instances", p.host().live_blocks() - blocks, rounds);
-  t.check(!memory.grew(), "%zu bytes more after each %u instances", memory.growth(), part);
+  t.check(!memory.leaks(), "%zu bytes more after each %u instances", memory.growth(), part);
 }
 
 // One instance that goes on: by workers and outsiders, alone and in batches; what is pushed comes out each time.
@@ -140,7 +140,7 @@ CONFORM_CASE(S, 51, life, goes_on_without_growing) {
   };
   for (uint64_t least = t.scaled(4, 20); least > 0; --least) part();
   while (memory.is_undecided() && !t.failed()) part();
-  t.check(!memory.grew(), "%zu bytes more after each %zu tasks that came and went", memory.growth(), kRounds * kTasks);
+  t.check(!memory.leaks(), "%zu bytes more after each %zu tasks that came and went", memory.growth(), kRounds * kTasks);
 }
 
 CONFORM_CASE(S, 60, virtual, one_seed_one_trace) {
