@@ -97,9 +97,11 @@ tests_of() { # tests_of FOLDER [CTEST OPTION...]; one test more than cores: some
   ctest --test-dir "build/$folder" --output-on-failure --no-tests=error -j $((jobs + 1)) "$@"
 }
 
-storm() { # --full: seeds of the commit, a rerun repeats them; else seeds that hold, for docs/storm.md lists open faults
-  local from=0 to=44000
-  [ -n "$full" ] && from=$((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 0) * 1000)) && to=$((from + 10000000))
+storm() { # the seeds come from the commit: a rerun repeats them. Without git: from 0
+  local commit from to
+  commit=$(git rev-parse HEAD 2>/dev/null | cut -c1-7)
+  from=$((16#${commit:-0} * 1000))
+  to=$((from + 10000000))
   build/release/tests/storm/storm --seeds $from..$to --seconds "$([ -n "$full" ] && echo 600 || echo 60)" \
     --jobs "$jobs" --coverage --out build/storm-failures || return 1
   build/release/tests/storm/storm --seeds $from..$to --seconds 10 --check-determinism
