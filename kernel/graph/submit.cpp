@@ -173,7 +173,8 @@ inline void prefetch(const std::byte *place, uint64_t bytes) noexcept {
   e.done_arg = d.done_arg;
   if (d.name && !e.set_name(d.name)) return false;
   if (!d.nafter) return true;
-  if (!d.after || !e.make_room_after(d.nafter)) return false;
+  // More would be allocated, and the end of the task frees them: it may come before the last is linked.
+  if (d.nafter > Extra::kFewAfter || !d.after || !e.make_room_after(d.nafter)) return false;
   for (uint32_t i = 0; i < d.nafter; ++i) {
     const TaskName name = d.after[i].v;
     if (!name || recorded::is(name) || !rt.tasks.holds(static_cast<uint32_t>(name))) return false;
@@ -244,7 +245,11 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
   if (kBeside && !note_kinds(t, access, n)) return refuse();
   count_in(thread, group);
   if (out) out->v = name;
-  if (n || (kOptions && t->extra->nafter)) {
+  // Like the accesses, what the extra holds stays once the task has ended: only this thread reuses its place. The task's
+  // pointer to it does not stay.
+  const TaskName *const after = kOptions ? t->extra->after : nullptr;
+  const uint32_t nafter = kOptions ? t->extra->nafter : 0;
+  if (n || (kOptions && nafter)) {
     // Once as many links hang as `pending` says, the task is its predecessors' to release: it is not looked at again,
     // and what is still to be done for it touches the chains alone.
     t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
@@ -259,7 +264,7 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
       else link_one(linker, datum, mode, name);
     }
     if (kOptions)
-      for (uint32_t i = 0, nafter = t->extra->nafter; i < nafter; ++i) linker.after(t->extra->after[i]);
+      for (uint32_t i = 0; i < nafter; ++i) linker.after(after[i]);
     if (!let_go(rt, t, linker, links)) {
       age_kept(rt, thread);
       return CONSORT_OK;

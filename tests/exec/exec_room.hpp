@@ -57,6 +57,7 @@ class ExecutionOn : public TaskGraphOn<S> {
   // host_memory: the room has no memory of its own
   explicit ExecutionOn(const Pairs &pairs, bool host_memory = true) : TaskGraphOn<S>(pairs, false), memory_(*this) {
     if (host_memory) this->graph_memory = this->execution_memory = &memory_;
+    this->codelet_host = std::make_unique<consort::Host>(consort::HostHooks{}, this->log_to, nullptr, "codelet");
     this->window_wait = consort::make_window_wait();
     for (const consort::Unit &u : this->topology->units()) {
       this->executors.push_back(std::make_unique<consort::Executor>(*this, u.desc.id, u));
