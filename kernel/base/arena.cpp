@@ -13,8 +13,7 @@ std::byte *Reservation::reserve(size_t bytes, size_t least) noexcept {
     void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) continue;
     base_ = static_cast<std::byte *>(p);
-    // Who needs much of it walks over it again and again: large pages, but for the first stretch, which is all that
-    // most need.
+    // A large arena is walked repeatedly, so it uses huge pages. The first stretch does not: most runtimes use no more.
     if (bytes > kSmallPages) madvise(base_ + kSmallPages, bytes - kSmallPages, MADV_HUGEPAGE);
     bytes_ = bytes;
     return base_;

@@ -1,8 +1,8 @@
-// arena.hpp — a long run of equal slots at addresses that never change, taken from the system page by page.
+// arena.hpp — an array of equal slots at fixed addresses; the system commits its memory page by page.
 //
-// The range is reserved whole at the start and costs nothing until touched, so a slot is found from its number
-// by one multiplication and a stale number can always be looked at. Slots are handed out in order and never
-// taken back: whoever carves them keeps its own free lists. Memory arrives zeroed. Slot 0 is never handed out.
+// The whole address range is reserved at the start and costs nothing until touched. A slot's address follows from its
+// number by one multiplication, and a stale number can always be read. Slots are handed out in order and never taken
+// back: each caller of carve() keeps its own free list. Memory arrives zeroed. Slot 0 is never handed out.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace consort {
 
 struct Debug;
 
-class Reservation {  // address space, owned; unmapped at the end
+class Reservation {  // address space, owned; unmapped by the destructor
  public:
   Reservation() = default;
   Reservation(const Reservation &) = delete;
   Reservation &operator=(const Reservation &) = delete;
   ~Reservation();
-  // As much of `bytes` as the system grants, halving down to `least`; nullptr if not even that.
+  // Reserves as much of `bytes` as the system grants, halving down to `least`. Returns nullptr if even that is refused.
   std::byte *reserve(size_t bytes, size_t least) noexcept;
-  void trim(size_t bytes) noexcept;  // gives back what is beyond
+  void trim(size_t bytes) noexcept;  // unmaps the range beyond `bytes`, rounded up to whole pages
   size_t bytes() const noexcept { return bytes_; }
   std::byte *base() const noexcept { return base_; }
 
@@ -39,19 +39,20 @@ class Arena {
   }
   T *at(uint32_t i) const noexcept { return base_ + i; }
   uint32_t index(const T *slot) const noexcept { return static_cast<uint32_t>(slot - base_); }
-  // The first of n fresh slots, 0 when the range is used up.
+  // Returns the first of n fresh slots, or 0 when the range is used up.
   uint32_t carve(uint32_t n) noexcept {
-    // relaxed: numbers only have to be distinct; what is put in a slot is published by whoever hands it on
+    // relaxed: numbers only have to be distinct; the contents of a slot are published by the thread that passes it on
     uint32_t first = next_.load(std::memory_order_relaxed);
     do {
       if (first + n > limit_ || first + n < first) return 0;
     } while (!next_.compare_exchange_weak(first, first + n, std::memory_order_relaxed));
     return first;
   }
-  uint32_t carved() const noexcept { return next_.load(std::memory_order_relaxed); }  // numbers below were handed out
-  bool holds(uint32_t i) const noexcept { return i - 1 < carved() - 1; }  // not 0; the next one is never 0
+  // all numbers below this have been handed out
+  uint32_t carved() const noexcept { return next_.load(std::memory_order_relaxed); }
+  bool holds(uint32_t i) const noexcept { return i - 1 < carved() - 1; }  // false for 0; the next number is never 0
   uint32_t limit() const noexcept { return limit_; }
-  // Before the first is carved: has no more than so many slots, and gives back the rest of the range.
+  // Reduces the number of slots and unmaps the rest. Precondition: no slot has been carved.
   void limit_to(uint32_t slots) noexcept {
     if (slots >= limit_) return;
     limit_ = slots;

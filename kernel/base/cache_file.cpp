@@ -35,7 +35,7 @@ std::string machine_words(bool with_system) {
   words += std::string(" ") + u.machine;
   if (const shared::PlainFile file("/etc/machine-id", kLongest); file)
     if (std::string all, why; file.read(&all, &why) && !all.empty()) {
-      uint64_t sum = 0;  // not the word itself, which is nobody else's affair
+      uint64_t sum = 0;  // a hash: the machine ID itself is confidential
       const size_t end = all.find('\n');
       for (const char c : all.substr(0, std::min<size_t>(end == std::string::npos ? end : end + 1, 63)))
         sum = sum * 1099511628211u + static_cast<unsigned char>(c);
@@ -63,7 +63,7 @@ CacheFile::State CacheFile::read_any(const std::string &path, const char *kind, 
   if (!all.starts_with(head)) return *why = "it is no list of " + std::string(kind), State::kUnusable;
   if (const int found = std::atoi(all.c_str() + head.size()); found != version)
     return *why = "it is of version " + std::to_string(found) + ", not " + std::to_string(version), State::kUnusable;
-  const size_t end = all.rfind("\nend ") + 1;  // 0: there is none
+  const size_t end = all.rfind("\nend ") + 1;  // 0: not found
   if (end == 0 || all.substr(end) != "end " + hex_sum({all.data(), end}) + "\n")
     return *why = "it is cut short, or was changed", State::kUnusable;
   const size_t begin = all.find('\n') + 1;

@@ -1,8 +1,8 @@
-// cache_file.hpp — a small file of text that is kept on this machine from run to run, for a program that starts anew.
+// cache_file.hpp — a small text file that keeps data on this machine between runs of a program.
 //
-// It says in full what it is about, so that a file of something else is never taken for it, and ends in a sum, so that
-// half a file is not believed. Replaced by a rename (temporary_file.hpp): a reader sees the old one or the new one. Of
-// two writers at once the later wins. [any] thread; owns nothing.
+// The file names its subject in full, so a file about another subject is never used. It ends in a checksum, so a
+// truncated file is rejected. It is replaced by a rename (temporary_file.hpp): a reader sees the old file or the new
+// one. Of two concurrent writers the later one wins. [any] thread; owns nothing.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,20 +16,21 @@ class CacheFile {
  public:
   enum class State { kAbsent, kGood, kUnusable };
 
-  // kind: a word or two at its head, "links"; about: whole lines. path "": nothing is kept.
+  // kind: the word or two in the file's first line, "links". about: whole lines. path "": no file is read or written.
   CacheFile(std::string path, const char *kind, int version, std::string about)
       : path_(std::move(path)), kind_(kind), version_(version), about_(std::move(about)) {}
-  // Whole lines, behind what it is about. why: of kUnusable, in one line. One about something else is absent.
+  // Returns in `body` the whole lines after the subject; `why` explains kUnusable in one line. A file about another
+  // subject is kAbsent.
   State read(std::string *body, std::string *why) const;
-  // May throw bad_alloc. Makes the folders that are missing.
+  // Creates missing folders. May throw bad_alloc.
   Result<void> write(const std::string &body) const;
   const std::string &path() const noexcept { return path_; }
 
-  // The text of any file of that kind, whatever it is about: from behind its first line.
+  // Reads any file of that kind, whatever its subject: the text after the first line.
   static State read_any(const std::string &path, const char *kind, int version, std::string *text, std::string *why);
 
-  // $XDG_CACHE_HOME/consort/ROOM, or below ~/.cache; "": neither is known, or the process has more rights than its
-  // user.
+  // Returns $XDG_CACHE_HOME/consort/ROOM or the same below ~/.cache. Returns "" if neither is known, or if the process
+  // has more rights than its user.
   static std::string folder(const char *room);
 
  private:
@@ -40,7 +41,8 @@ class CacheFile {
   std::string about_;
 };
 
-// This machine, in words that are the same each time: its name and what it is; with_system: of its kernel, too.
+// A description of this machine that stays the same between runs: host name, architecture, hash of the machine ID.
+// with_system adds the operating system and its release.
 std::string machine_words(bool with_system);
 
 }  // namespace consort

@@ -1,9 +1,9 @@
-// clock.hpp — the only source of time and chance in the kernel.
+// clock.hpp — the only source of time and randomness in the kernel.
 //
-// Real: the system's monotonic clock. Stepped: time stands still until somebody advances it, so that a run
-// pumped by one thread is the same each time. In virtual time that is to the next thing that happens on a simulated
-// machine, and nowhere else. Any thread may read; one advances. Chance is a seeded sequence
-// that only the pump draws from.
+// Real mode reads the system's monotonic clock. In stepped mode time changes only by advance(), so a run pumped by one
+// thread is reproducible. In virtual time the pump advances it to the next event of a simulated machine, and nowhere
+// else. Any thread may read; one thread at a time advances. chance() yields a seeded sequence and is called by the pump
+// alone.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -20,15 +20,15 @@ class Clock {
   void advance_to(uint64_t ns) noexcept {
     if (ns > stepped_ns_.load(std::memory_order_relaxed)) stepped_ns_.store(ns, std::memory_order_relaxed);
   }
-  uint64_t chance() noexcept;                               // next of the seeded sequence
+  uint64_t chance() noexcept;                               // next number of the seeded sequence
 
  private:
   const bool stepped_;
   uint64_t chance_;
-  std::atomic<uint64_t> stepped_ns_{0};  // relaxed: one pump at a time moves it
+  std::atomic<uint64_t> stepped_ns_{0};  // relaxed: one pump at a time advances it
 };
 
-// A moment after which waiting ends. timeout < 0: never.
+// A point in time after which a wait ends. timeout < 0: never.
 class Deadline {
  public:
   Deadline(const Clock &clock, int64_t timeout_ns)

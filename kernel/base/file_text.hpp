@@ -1,4 +1,4 @@
-// file_text.hpp — what texts of files need: a name on one line, and the sum that a file ends in.
+// file_text.hpp — helpers for text files: a name on one line, and the checksum at the end of a file.
 //
 // Pure functions; any thread. May throw bad_alloc.
 #pragma once

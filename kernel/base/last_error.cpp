@@ -17,7 +17,7 @@ consort_status set_error(consort_status status, std::string_view text) noexcept 
   if (shared::is_printable({text.data(), n}, shared::Newlines::kKeep)) {
     std::memmove(slot, text.data(), n);
   } else {
-    char safe[sizeof slot];  // apart: the text may be the slot itself
+    char safe[sizeof slot];  // a copy: the text may be the slot itself
     n = shared::make_printable(text, safe, sizeof safe - 1, shared::Newlines::kKeep);
     std::memcpy(slot, safe, n);
   }
@@ -28,7 +28,7 @@ consort_status set_error(consort_status status, std::string_view text) noexcept 
 consort_status set_error(const Error &e) noexcept { return set_error(e.status, e.text); }
 
 consort_status set_errorf(consort_status status, const char *format, ...) noexcept {
-  char text[sizeof slot];  // apart from the slot: an argument may be the slot itself
+  char text[sizeof slot];  // a copy: an argument may be the slot itself
   va_list args;
   va_start(args, format);
   const int n = std::vsnprintf(text, sizeof text, format, args);

@@ -1,7 +1,7 @@
-// last_error.hpp — the calling thread's last error text, as consort_error() and host->fail() know it.
+// last_error.hpp — the calling thread's last error text, as consort_error() and host->fail() use it.
 //
-// One fixed buffer per thread: setting it allocates nothing, so an out-of-memory error can be told too.
-// Owned by the thread; nobody else reads it.
+// One fixed buffer per thread. Setting it allocates nothing, so an out-of-memory error can be reported. Only its own
+// thread reads it.
 #pragma once
 #include "base/result.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace consort {
 
-// keeps as much as fits, answers status
+// Stores as much of the text as fits; returns `status`.
 consort_status set_error(consort_status status, std::string_view text) noexcept;
 consort_status set_error(const Error &e) noexcept;
 [[gnu::format(printf, 2, 3)]] consort_status set_errorf(consort_status status, const char *format, ...) noexcept;
@@ -18,13 +18,13 @@ const char *error_text() noexcept;
 
 inline constexpr size_t kErrorBytes = 2048;  // of the slot, with the final zero
 
-// The text as it is now, on the stack: the calls in between may overwrite the slot. Allocates nothing, so a way that may
-// not fail can use it.
+// A copy of the text on the stack, to be restored after calls that may overwrite the slot. Allocates nothing, so
+// functions that may not fail can use it.
 class LastError {
  public:
   LastError() noexcept;
   const char *text() const noexcept { return text_; }
-  consort_status restore(consort_status) const noexcept;  // answers the status
+  consort_status restore(consort_status) const noexcept;  // returns the status
 
  private:
   char text_[kErrorBytes];

@@ -14,17 +14,17 @@ namespace consort {
 
 bool Parker::wait(int64_t timeout_ns) noexcept {
   uint32_t seen = kEmpty;
-  // acquire pairs with the release in wake(): what the waker did is visible to the woken. release: with asleep().
+  // acquire pairs with the release in wake(): the woken thread sees the waker's stores. release: pairs with asleep().
   if (!word_.compare_exchange_strong(seen, kAsleep, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    // A wake was waiting for us; another may come this moment. An exchange, not a store: it takes from that one, too,
-    // what its waker did (acquire), or comes before it. A store would wait in this core's buffer, and wipe the second
-    // wake out after the caller has looked.
+    // A wake was pending; another may arrive now. An exchange, not a store: it either acquires the second waker's
+    // stores as well, or comes before that wake. A store would wait in this core's store buffer and overwrite the
+    // second wake after the caller has checked.
     word_.exchange(kEmpty, std::memory_order_acquire);
     return true;
   }
   timespec limit{timeout_ns / 1000000000, timeout_ns % 1000000000};
   syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, kAsleep, timeout_ns < 0 ? nullptr : &limit, nullptr, 0);
-  // EINTR and EAGAIN look like a wake: the caller looks again.
+  // EINTR and EAGAIN count as a wake: the caller checks again.
   return word_.exchange(kEmpty, std::memory_order_acquire) == kNotified;
 }
 
@@ -42,14 +42,14 @@ void Parker::wait_or_readable(int fd, int64_t timeout_ns) noexcept {
   }
   word_.exchange(kEmpty, std::memory_order_acquire);
   uint64_t drained;
-  if (read(own_fd_, &drained, sizeof drained) < 0) return;  // nobody wrote
+  if (read(own_fd_, &drained, sizeof drained) < 0) return;  // no wake was written
 }
 
 void Parker::wake() noexcept {
   const uint32_t before = word_.exchange(kNotified, std::memory_order_acq_rel);
   if (before == kAsleep) syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   const uint64_t one = 1;
-  if (before == kPolling && write(own_fd_, &one, sizeof one) < 0) return;  // full: it is readable
+  if (before == kPolling && write(own_fd_, &one, sizeof one) < 0) return;  // the counter is full: the descriptor is readable
 }
 
 Parker::~Parker() {

@@ -1,8 +1,8 @@
-// park.hpp — where one thread sleeps until another wakes it: a futex word with a memory of one wake. A thread that
-// waits for a descriptor, too, sleeps in poll() and is woken by an eventfd.
+// park.hpp — one thread sleeps here until another wakes it: a futex word that remembers one wake. A thread that also
+// waits for a descriptor sleeps in poll() and is woken by an eventfd.
 //
-// Any thread may wake; one thread at a time may wait. A wake before the wait makes the wait return at once,
-// so "checked, then slept" loses nothing. Spurious returns are allowed: the caller looks again.
+// Any thread may wake; one thread at a time may wait. A wake before the wait makes the wait return at once, so "check,
+// then sleep" loses no wake. Spurious returns are allowed: the caller checks again.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,13 +11,14 @@ namespace consort {
 
 class Parker {
  public:
-  // Sleeps until wake(), at most timeout_ns (< 0: no limit). False: time ran out.
+  // Sleeps until wake(), at most timeout_ns (< 0: no limit). Returns false if the time ran out.
   bool wait(int64_t timeout_ns) noexcept;
-  // The same, and until `fd` is readable, whichever comes first. Where the system has no more descriptors it sleeps a
-  // moment.
+  // As wait(), and also returns when `fd` is readable. If the system has no more descriptors, it sleeps for a short
+  // time.
   void wait_or_readable(int fd, int64_t timeout_ns) noexcept;
   void wake() noexcept;
-  // [any] Is there somebody who sleeps, and has nobody woken it? acquire: pairs with wait(), which shows it.
+  // [any] Returns whether a thread sleeps here and has not been woken. acquire: pairs with wait(), which stores the
+  // state.
   bool asleep() const noexcept {
     const uint32_t w = word_.load(std::memory_order_acquire);
     return w == kAsleep || w == kPolling;
@@ -26,11 +27,12 @@ class Parker {
 
  private:
   enum : uint32_t { kEmpty, kNotified, kAsleep, kPolling };
-  std::atomic<uint32_t> word_{kEmpty};  // wake() releases, the end of a wait acquires: what the waker did is seen
+  // wake() releases, the end of a wait acquires: the woken thread sees the waker's stores
+  std::atomic<uint32_t> word_{kEmpty};
   int own_fd_ = -1;  // an eventfd; written once by the waiter, before kPolling, which releases it to wakers
 };
 
-void name_this_thread(const char *name) noexcept;   // at most 15 characters reach the system
-void sharpen_timers_of_this_thread() noexcept;      // timed sleeps end within a few microseconds of their time
+void name_this_thread(const char *name) noexcept;   // the system keeps at most 15 characters
+void sharpen_timers_of_this_thread() noexcept;      // timed sleeps end within a few microseconds of their deadline
 
 }  // namespace consort

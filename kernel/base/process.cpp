@@ -39,7 +39,8 @@ consort_runtime *open_shell(Runtime *rt) noexcept {
   }
   if (out) {
     out->state.store(reinterpret_cast<uintptr_t>(rt), std::memory_order_release);
-    // Where the light fence is none, every call takes the longer way, which has a full one.
+    // If the light fence is a full fence, `live` stays empty and every call takes the slower way through `state`, which
+    // has a full fence.
     if (fence::asymmetric()) out->live.store(rt, std::memory_order_release);
   }
   lock.unlock();

@@ -1,9 +1,9 @@
-// process.hpp — what a process must remember across runtimes: which are alive, and the shells that hosts hold.
+// process.hpp — process-wide state: the list of live runtimes, and the shells that hosts hold.
 //
-// A host never holds a Runtime but a shell, a few words that are cleared at the stop and not used again for the next
-// thousands of starts: a call on a stopped runtime is told so. Shells lie on pages that a fork empties in the
-// child, so a child finds all its parent's runtimes stopped, at no cost to anybody else. Process-wide because a
-// pointer that a host kept has no other place to be looked up; trivially built, never torn down, one mutex (leaf).
+// A host holds a shell, never a Runtime. A shell is a few words, cleared at the stop and not reused for the next
+// thousands of starts, so a call on a stopped runtime returns an error. Shells lie on pages that a fork empties in the
+// child: a child finds all runtimes of its parent stopped, at no cost to other calls. The state is process-wide because
+// a pointer kept by a host can be looked up nowhere else. Trivially constructed, never destroyed; one mutex (leaf).
 #pragma once
 #include <consort/consort.h>
 
@@ -16,21 +16,21 @@ struct Runtime;
 struct ThreadState;
 }  // namespace consort
 
-// A shell. `live` is what a call looks at first: the runtime, as long as every call may enter. Where it is nullptr,
-// `state` says which may: the runtime's address and a phase in its lowest bits. 0: stopped, or another process's.
+// A shell. A call reads `live` first: the runtime, while every call may enter. If it is nullptr, `state` decides: the
+// runtime's address with a phase in its lowest bits. 0: stopped, or a runtime of another process.
 struct consort_runtime {
   enum Phase : uintptr_t {
     kOpen,      // every call may enter
-    kDraining,  // a stop waits for the tasks: calls of bodies and callbacks, and those that begin nothing
-    kClosing,   // nothing is pending: those calls wait until it is settled which of the neighbours comes next
-    kClosed,    // none; the data go home
-    kGone       // none; the runtime's memory is being given back. The address is 0 by then
+    kDraining,  // a stop waits for the tasks: calls from bodies and callbacks may enter, and calls that start no work
+    kClosing,   // nothing is pending: those calls wait until the next phase is known
+    kClosed,    // no call may enter; data return home
+    kGone       // no call may enter; the runtime's memory is being freed. The address is 0 by then
   };
   static constexpr uintptr_t kPhase = 7;
 
   std::atomic<consort::Runtime *> live;  // release in open_shell() pairs with ApiCall::mark()
   std::atomic<uintptr_t> state;  // release in set_phase() pairs with ApiCall::enter()
-  std::atomic<uint64_t> stops;  // how many runtimes of this shell have ended; release in end_stop() pairs with acquire
+  std::atomic<uint64_t> stops;  // number of runtimes of this shell that have ended; release in end_stop() pairs with acquire
 
   static consort::Runtime *runtime(uintptr_t s) noexcept { return reinterpret_cast<consort::Runtime *>(s & ~kPhase); }
   static Phase phase(uintptr_t s) noexcept { return static_cast<Phase>(s & kPhase); }
@@ -38,19 +38,19 @@ struct consort_runtime {
 
 namespace consort::process {
 
-inline constexpr size_t kShells = 4096;           // stopped ones rest until all others were used
-extern consort_runtime *all_shells;               // kShells of them; nullptr: no runtime was ever started
+inline constexpr size_t kShells = 4096;           // a stopped shell is reused after all others
+extern consort_runtime *all_shells;               // array of kShells; nullptr: no runtime was ever started
 
-consort_runtime *open_shell(Runtime *) noexcept;  // nullptr: no memory
-// The calling thread is the one that stops the runtime; false: another one is.
+consort_runtime *open_shell(Runtime *) noexcept;  // nullptr: out of memory
+// Returns true if the calling thread is the one that stops the runtime, false if another thread is.
 bool begin_stop(consort_runtime *) noexcept;
-void set_phase(consort_runtime *, consort_runtime::Phase) noexcept;  // of a runtime that is stopping
+void set_phase(consort_runtime *, consort_runtime::Phase) noexcept;  // precondition: the runtime is stopping
 void end_stop(consort_runtime *) noexcept;        // after kGone: the runtime has ended
 void cancel_stop(consort_runtime *) noexcept;     // before kGone: the runtime goes on
-bool is_shell(const consort_runtime *) noexcept;  // was it ever one of ours?
+bool is_shell(const consort_runtime *) noexcept;  // whether the pointer is one of all_shells
 
-uint64_t next_number() noexcept;                  // of a runtime
-void enter(uint64_t number) noexcept;             // the runtime is alive
+uint64_t next_number() noexcept;                  // a new runtime number, unique in the process
+void enter(uint64_t number) noexcept;             // adds the runtime to the list of live ones
 void leave(uint64_t number) noexcept;
 bool is_alive(uint64_t number) noexcept;
 // Runs f under the lock if the runtime is alive.

@@ -1,7 +1,7 @@
-// relaxed_value.hpp — a number that whoever changes it guards with a mutex, and that anybody may read without.
+// relaxed_value.hpp — a number that is written under a mutex and may be read without it.
 //
-// Under the mutex it is a number like any other. A reader without it sees some value that it had a moment ago, and
-// learns nothing else by it: relaxed, it pairs with nothing.
+// Under the mutex it behaves like a plain number. A reader without the mutex gets a recent value and learns nothing
+// about other memory: relaxed, it pairs with nothing.
 #pragma once
 #include <atomic>
 

@@ -1,11 +1,11 @@
-// The room base: tools that know nothing of tasks. Clock, locks and fences, arenas, sleep and wake-up, error texts,
-// files of a cache, and the list of live runtimes of the process. Every room may use it. Start with result.hpp and
+// The room base: tools that are independent of tasks. Clock, locks and fences, arenas, sleep and wake-up, error texts,
+// cache files, and the list of live runtimes of the process. Every room may use it. Start with result.hpp and
 // process.hpp.
 //
-// result.hpp — how the kernel says that something failed: a status and a sentence, as a value.
+// result.hpp — a value or an error: a status and a sentence.
 //
-// For cold paths. On the hot path functions return consort_status alone and the sentence is made where the
-// failure is recorded. A Result is owned by whoever receives it; it holds no pointer into anything.
+// For cold paths. On the hot path functions return consort_status alone, and the sentence is composed where the failure
+// is recorded. A Result is a value and holds no pointers into other objects.
 #pragma once
 #include <consort/plugin.h>
 

@@ -1,7 +1,7 @@
-// spin.hpp — waiting for a moment without sleeping: the processor's pause, and a lock of one byte.
+// spin.hpp — short waits without sleeping: the processor's pause instruction, and a spin lock of one byte.
 //
-// SpinLock guards sections of a few dozen instructions on data that threads rarely share. Rank: leaf; nothing
-// is locked, allocated or called back under one. A holder that lost its core is waited for with a yield.
+// SpinLock guards sections of a few dozen instructions on data with little contention. Rank: leaf; no lock, allocation
+// or callback under it. Waiters yield the core, so a preempted holder can go on.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@ inline void pause() noexcept {
 #endif
 }
 
-// Waits a little longer with each call: pauses first, then gives the core away.
+// Each call waits a little longer: pauses first, then yields the core.
 class Backoff {
  public:
   void once() noexcept {

@@ -14,7 +14,7 @@ void StackHeadroom::ask() noexcept {
   if (pthread_attr_getstack(&attributes, &base, &size) == 0) {
     end_ = reinterpret_cast<uintptr_t>(base);
     highest_ = end_ + size;
-    lowest_ = highest_ - size / 4 * 3;  // a quarter is left to the last body
+    lowest_ = highest_ - size / 4 * 3;  // a quarter is reserved for the innermost body
   }
   pthread_attr_destroy(&attributes);
 }

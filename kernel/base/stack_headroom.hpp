@@ -1,7 +1,7 @@
-// stack_headroom.hpp — whether a thread's stack has room for one more body that is run inside another.
+// stack_headroom.hpp — whether a thread's stack has room for another nested body.
 //
-// A value of one thread's thread state, asked by that thread alone; reads the stack's bounds once. A body that runs on a
-// stack of its own making (a fibre's) is told that there is no room: nobody knows that stack's end.
+// Part of a thread's state and used by that thread alone; reads the stack's bounds once. On a foreign stack (a fibre's)
+// any() returns false, because the end of that stack is unknown.
 #pragma once
 #include <cstdint>
 
@@ -10,14 +10,14 @@ namespace consort {
 class StackHeadroom {
  public:
   bool any() noexcept;
-  // The caller is on the thread's own stack, and too near to its end. Not the opposite of any(): of a stack of a body's own
-  // making neither is said.
+  // Returns whether the caller is on the thread's own stack and too near to its end. Not the opposite of any(): on a
+  // foreign stack both are false.
   bool full() noexcept;
 
  private:
   void ask() noexcept;
 
-  uintptr_t end_ = 0, lowest_ = 0, highest_ = 0;  // a body may be begun above lowest_; equal: not known yet, or never
+  uintptr_t end_ = 0, lowest_ = 0, highest_ = 0;  // a body may start above lowest_; equal: not known yet, or unavailable
   bool asked_ = false;
 };
 

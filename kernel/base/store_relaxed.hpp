@@ -1,7 +1,7 @@
 // store_relaxed.hpp — a relaxed atomic store to a plain word that other threads may read meanwhile.
 //
-// What std::atomic_ref<T>(word).store(value, relaxed) means. g++ 12 calls a function for that, which takes the order as a
-// value and, without knowing it, stores by a locked exchange. The builtin is one move.
+// Means std::atomic_ref<T>(word).store(value, relaxed). g++ 12 compiles that to a function which takes the order as a
+// value, and stores by a locked exchange since it does not know the order. The builtin compiles to one move.
 #pragma once
 #include <type_traits>
 

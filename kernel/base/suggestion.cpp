@@ -8,7 +8,7 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Letters inserted, lost, changed, or swapped with their neighbour, whatever their case.
+// Edit distance: letters inserted, deleted, changed or swapped with a neighbour, ignoring case.
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -29,7 +29,7 @@ size_t edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string> &words) {
-  constexpr size_t kTooLong = 64;  // nobody mistypes that
+  constexpr size_t kTooLong = 64;  // longer words are not typing errors
   if (word.empty() || word.size() > kTooLong) return {};
   const std::string *best = nullptr;
   size_t least = 0;
@@ -40,7 +40,7 @@ std::string nearest(std::string_view word, const std::vector<std::string> &words
   }
   if (!best) return {};
   const size_t longer = std::max(word.size(), best->size());
-  // A third of the letters may be wrong; and the beginning of a word, or a word with a tail, is meant as that word.
+  // A third of the letters may differ. A word that begins with the other also matches.
   const bool alike = least <= std::max<size_t>(1, longer / 3);
   const bool part = std::min(word.size(), best->size()) >= 3 && (best->starts_with(word) || word.starts_with(*best));
   return alike || part ? *best : std::string{};

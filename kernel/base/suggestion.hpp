@@ -1,4 +1,4 @@
-// suggestion.hpp — "did you mean": the word that somebody most likely meant.
+// suggestion.hpp — "did you mean": the known word nearest to a misspelt one.
 //
 // Pure functions over words, for error texts. [any] thread; never on a hot path.
 #pragma once
@@ -8,9 +8,9 @@
 
 namespace consort {
 
-// The most alike of `words`, or "" if none is alike enough to be worth saying.
+// Returns the nearest of `words`, or "" if none is similar enough.
 std::string nearest(std::string_view word, const std::vector<std::string> &words);
-// ' (did you mean "window"?)', or "".
+// Returns ' (did you mean "window"?)', or "".
 std::string did_you_mean(std::string_view word, const std::vector<std::string> &words);
 
 }  // namespace consort
