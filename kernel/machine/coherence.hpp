@@ -1,7 +1,8 @@
-// coherence.hpp — which spaces hold the contents of a datum, as a pure function of what happened.
+// coherence.hpp — which spaces hold a valid replica of a datum, as a pure function of events.
 //
-// The state is the set of spaces whose replica is valid. One of several is shared, the only one is owned: it must not
-// be dropped before it was copied. Nothing here knows memory, copies or tasks; everything may be tried exhaustively.
+// The state is the set of spaces with a valid replica. One of several valid replicas is shared. A single valid replica
+// is owned: it must not be dropped before it is copied. Independent of memory, copies and tasks, so tests check it
+// exhaustively.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +12,7 @@ using Spaces = uint64_t;  // bit s: the replica in space s is valid
 constexpr Spaces one(uint32_t space) noexcept { return Spaces{1} << space; }
 
 enum class Replica : uint8_t { kInvalid, kShared, kOwned };
-// Of a replica: it is read; read and written; written without being read; given up.
+// Events of a replica: read; read and written; written without being read; dropped.
 enum class Event : uint8_t { kRead, kUpdate, kWrite, kDrop };
 
 constexpr Replica replica(Spaces valid, uint32_t space) noexcept {
@@ -19,12 +20,12 @@ constexpr Replica replica(Spaces valid, uint32_t space) noexcept {
   return (valid & (valid - 1)) ? Replica::kShared : Replica::kOwned;
 }
 
-// What an event asks for first, and what it leaves. `others`: what becomes of the other replicas.
+// What an event requires, and the state after it. `others`: whether the other replicas stay valid.
 struct Rule {
-  bool fetch;        // contents have to be brought here
-  bool save;         // contents have to be brought somewhere else
+  bool fetch;        // contents must be copied into this space first
+  bool save;         // contents must be copied to another space first
   Replica here;
-  bool others;       // stay valid
+  bool others;       // the other replicas stay valid
 };
 inline constexpr Rule kRules[3][4] = {
     // an invalid replica: read, updated, written, dropped
@@ -47,7 +48,8 @@ constexpr const Rule &rule(Spaces valid, uint32_t space, Event e) noexcept {
   return kRules[static_cast<int>(replica(valid, space))][static_cast<int>(e)];
 }
 
-// The state after an event whose needs were met (a fetch copies, so its source stays; a save adds its target before).
+// Returns the state after an event whose requirements are met. A fetch keeps its source valid; a save has added its
+// target.
 constexpr Spaces after(Spaces valid, uint32_t space, Event e) noexcept {
   const Rule &r = rule(valid, space, e);
   const Spaces others = r.others ? valid & ~one(space) : 0;

@@ -10,9 +10,9 @@
 namespace consort {
 
 struct CoreLease::Claim {
-  std::vector<int> cores;  // sorted, each once
+  std::vector<int> cores;  // sorted, without duplicates
   std::string who, sharing;
-  pid_t process;           // a child of fork() inherits the book, not the runtimes in it
+  pid_t process;           // a child of fork() inherits the list, not the runtimes in it
   void *next = nullptr;
 };
 

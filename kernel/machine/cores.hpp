@@ -1,8 +1,8 @@
-// cores.hpp — the arbiter: which runtime of this process has which cores.
+// cores.hpp — the process-wide record of which runtime uses which cores.
 //
-// The one thing that runtimes of a process must know of one another, and so the one state that is the process's:
-// two runtimes that bind workers to the same cores would each wait for the other's spinning. [any] thread may
-// claim; a mutex (rank: leaf) guards the list. It only keeps the book: it binds nobody and asks no device.
+// It is process-wide because two runtimes that bind workers to the same cores would delay each other by spinning. It
+// only keeps the record: it binds no thread and calls no device. [any] thread may claim; a mutex (rank: leaf) guards
+// the list.
 #pragma once
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace consort {
 
-// Gives the cores back when it goes. Movable; a moved-from lease holds nothing.
+// Releases its cores on destruction. Movable; a moved-from lease holds nothing.
 class CoreLease {
  public:
   CoreLease() = default;
@@ -25,7 +25,7 @@ class CoreLease {
   }
   ~CoreLease();
 
-  // Worth a line in the log at info: "shares cores 0-1 with runtime #1"; "" where nothing is shared.
+  // A text for the log at level info: "shares cores 0-1 with runtime #1"; "" if no core is shared.
   std::string_view sharing() const noexcept;
 
  private:
@@ -35,10 +35,10 @@ class CoreLease {
   friend Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who);
 };
 
-// Negative numbers (unbound workers) claim nothing. refuse: E_BUSY, naming the other and the cores, where another
-// runtime has one of them already; else they are shared.
+// Claims cores for the runtime described by `who`. Negative numbers (unbound workers) claim nothing. If another runtime
+// has one of the cores: with `refuse` returns E_BUSY, naming that runtime and the cores; else the cores are shared.
 Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who);
 
-std::string print_cores(std::vector<int> cores);  // "0-3,8"; sorts, drops what is double
+std::string print_cores(std::vector<int> cores);  // "0-3,8"; sorts and removes duplicates
 
 }  // namespace consort

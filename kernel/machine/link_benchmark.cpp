@@ -14,10 +14,10 @@ namespace consort {
 namespace {
 
 constexpr uint64_t kLeast = 256 << 10, kMost = 16 << 20, kMostExact = 4 << 20;  // of a large copy
-constexpr double kLongEnough = 4e6;                       // ns: then a copy need not be larger
-constexpr uint64_t kLongestCopy = 10'000'000'000;         // ns, for one copy
+constexpr double kLongEnough = 4e6;                       // ns: a copy that takes this long is large enough
+constexpr uint64_t kLongestCopy = 10'000'000'000;         // ns: limit for one copy
 constexpr int kSamples = 5, kFewRounds = 3, kMostRounds = 9;
-constexpr double kCalm = 1.25;                            // spread at which more rounds tell no more
+constexpr double kCalm = 1.25;                            // spread below which further rounds give no more precision
 
 double median(std::vector<double> v) {
   std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
@@ -38,7 +38,7 @@ LinkBenchmark::LinkBenchmark(Platform &platform, uint32_t from, uint32_t to)
       to_(to),
       clock_zero_(platform.clock.now()),
       world_zero_(world_.now()) {
-  platform_.benchmark.store(this, std::memory_order_release);  // pairs with the acquire where completions are pushed
+  platform_.benchmark.store(this, std::memory_order_release);  // pairs with the acquire in completed()
 }
 
 LinkBenchmark::~LinkBenchmark() {
@@ -51,7 +51,7 @@ LinkBenchmark::~LinkBenchmark() {
 uint64_t LinkBenchmark::now() const noexcept { return platform_.virtual_time ? platform_.clock.now() : world_.now(); }
 
 Result<void> LinkBenchmark::take(Block &b, uint32_t space, uint64_t bytes) {
-  constexpr uint64_t kPage = 4096;  // what goes around a cache wants whole pages
+  constexpr uint64_t kPage = 4096;  // non-temporal copies need whole pages
   const Space &s = platform_.topology->spaces()[space];
   const uint64_t granule = std::max<uint64_t>(s.desc.granule, 1);
   bytes = (bytes + granule - 1) / granule * granule;
@@ -77,7 +77,7 @@ void LinkBenchmark::give_back(Block &b) noexcept {
 void LinkBenchmark::completed(const consort_done *done, uint32_t n) noexcept try {
   std::lock_guard lock(mutex_);
   pushed_.insert(pushed_.end(), done, done + n);
-} catch (const std::bad_alloc &) {  // then this copy is never over, and the link not measured
+} catch (const std::bad_alloc &) {  // then this copy never completes, and the link is not measured
 }
 
 bool LinkBenchmark::is_done(uint64_t cookie, consort_status *status) noexcept {
@@ -103,7 +103,7 @@ Result<double> LinkBenchmark::copy(uint64_t bytes, bool back) {
   const uint64_t start = now(), limit = world_.now() + kLongestCopy;
   bool sent = false;
   for (uint64_t looks = 0;; ++looks) {
-    // With a manual pump the clock that drivers see stands still: here it goes on with the world's.
+    // With a manual pump the clock that drivers see stands still; advance it with the world's clock.
     if (platform_.manual && !platform_.virtual_time) platform_.clock.advance_to(clock_zero_ + (world_.now() - world_zero_));
     if (!sent) sent = ops.submit(q_, &op, 1) == 1;
     consort_status status = CONSORT_OK;
@@ -147,7 +147,7 @@ Result<void> LinkBenchmark::prepare() {
       give_back(*b);
       if (auto r = take(*b, b == &src_ ? from_ : to_, large_); !r) return r;
     }
-    // Memory that was never written may be read for nothing.
+    // Reads of memory that was never written may cost nothing, so write it first.
     if (platform_.topology->link(to_, from_).device == link_.device)
       if (auto r = copy(large_, true); !r) return r.error();
     double fastest = 0;
@@ -160,7 +160,7 @@ Result<void> LinkBenchmark::prepare() {
   }
 }
 
-// From a few copies of either size.
+// Estimates bandwidth and latency from a few copies of two sizes.
 Result<LinkMeasurement> LinkBenchmark::round() {
   std::vector<double> short_ones, long_ones;
   for (int i = 0; i < (platform_.virtual_time ? 1 : kSamples); ++i)

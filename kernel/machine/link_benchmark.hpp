@@ -1,8 +1,8 @@
-// link_benchmark.hpp — sends bytes over one link, as copies of data will be sent, and looks how long they take.
+// link_benchmark.hpp — measures one link by sending bytes over it as copies of data are sent.
 //
-// [control], at the start of a runtime, when no task runs: one at a time, on a queue and on memory of its own, which
-// are given back. It keeps to its own limits of time; a driver that never ends a copy is left behind, with what it
-// holds. It judges nothing: whether a figure makes sense is its caller's affair.
+// [control], at the start of a runtime before tasks run; one benchmark at a time. It uses a queue and memory of its own
+// and gives them back. It has time limits of its own; if a driver never completes a copy, the queue and the memory of
+// that copy are leaked. It does not judge the result: the caller decides whether a figure is plausible.
 #pragma once
 #include <consort/driver.h>
 
@@ -20,7 +20,7 @@ struct Platform;
 
 struct LinkMeasurement {
   double bytes_per_s = 0, latency_ns = 0;
-  double spread = 1;                  // of the middle half of its repeats, the greatest over the least
+  double spread = 1;                  // of the middle half of its samples: largest over smallest
 };
 
 class LinkBenchmark {
@@ -28,8 +28,8 @@ class LinkBenchmark {
   static constexpr uint64_t kToken = UINT64_MAX;
   LinkBenchmark(Platform &, uint32_t from, uint32_t to);
   ~LinkBenchmark();
-  Result<LinkMeasurement> measure();                               // an error says why there is no figure
-  void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
+  Result<LinkMeasurement> measure();                               // an error text says why there is no figure
+  void completed(const consort_done *, uint32_t n) noexcept;  // [any] called by the driver
 
  private:
   struct Block { uint32_t space = CONSORT_NONE; consort_addr addr{}; uint64_t bytes = 0; };
@@ -45,7 +45,7 @@ class LinkBenchmark {
   const Link &link_;
   const uint32_t from_, to_;
   const Clock world_{false, 0};
-  const uint64_t clock_zero_, world_zero_;  // the runtime's and the world's, when it began
+  const uint64_t clock_zero_, world_zero_;  // time of the runtime's clock and of the world's clock at the start
   void *q_ = nullptr;
   Block src_, dst_;
   uint64_t small_ = 0, large_ = 0, sent_ = 0;

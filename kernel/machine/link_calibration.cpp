@@ -35,7 +35,7 @@ std::string time(double ns) {
 
 std::string line(std::string text) { return one_line(std::move(text)) + "\n"; }
 
-// What the figures of a device's links depend on.
+// The text that identifies all that the figures of a device's links depend on.
 std::string about(const Platform &platform, const Device &d) {
   const consort_plugin &p = *d.plugin->manifest;
   std::string text = line("machine " + machine_words(true));
@@ -50,10 +50,10 @@ std::string about(const Platform &platform, const Device &d) {
   return text;
 }
 
-struct Job {                          // a link that has no figure yet
+struct Job {                          // a link without a figure
   uint32_t from, to;
   LinkMeasurement found;
-  std::string why;                    // there is none, or it is not believed
+  std::string why;                    // why there is no figure, or why it is implausible
 };
 
 class Settling {
@@ -103,7 +103,7 @@ class Settling {
     if (f) j.found = *f;
   }
 
-  // Those like it: over the same driver, of the same device or others.
+  // Figures of comparable links: same driver, same device or another.
   std::vector<LinkMeasurement> others(const Job &j, const std::vector<Job> &jobs) const {
     std::vector<LinkMeasurement> found;
     for (uint32_t a = 0; a < spaces().size(); ++a)
@@ -140,7 +140,7 @@ class Settling {
 
   Platform &platform_;
   Topology &topology_;
-  const Device *dead_ = nullptr;      // it did not end a copy
+  const Device *dead_ = nullptr;      // a device that did not complete a copy
 };
 
 }  // namespace
@@ -160,7 +160,7 @@ std::string nonsense_in(const LinkMeasurement &f, const LinkMeasurement &told,
     if (const double usual = median_of(latencies); unlike(f.latency_ns, usual))
       return figures + "links like it have " + time(usual);
   }
-  // Slower than told is how things are; faster by so much is no copy.
+  // Slower than the driver's figure is plausible; faster by this factor means that no bytes were copied.
   if (told.bytes_per_s > 0 && f.bytes_per_s > told.bytes_per_s * kUnlike)
     return figures + "over " + std::to_string(static_cast<int>(kUnlike)) + " times the driver's word";
   return "";

@@ -1,7 +1,8 @@
-// link_calibration.hpp — how fast links are: what drivers say of them, what was measured on this machine, and which is believed.
+// link_calibration.hpp — bandwidth and latency of links: the driver's figures, the measured ones, and the choice
+// between them.
 //
-// [control], once, at the start of a runtime, before anything goes by the figures. The setting `links` says how far it
-// goes: a runtime that starts reads what is stored, and measures only where it is told to.
+// [control], once, at the start of a runtime, before the figures are used. The setting `links` decides whether stored
+// figures are read and whether links are measured.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,12 +15,13 @@ namespace consort {
 
 struct Platform;
 
-// Why a measured figure is not believed; "": it is. told: the driver's word, 0 unknown. others: measured, of links
-// like it.
+// Returns why a measured figure is implausible, or "" if it is plausible. told: the driver's figure, 0 unknown. others:
+// measured figures of comparable links.
 std::string nonsense_in(const LinkMeasurement &, const LinkMeasurement &told,
                         const std::vector<LinkMeasurement> &others);
 
-// Into the topology: figures that are believed. What cannot be measured or stored is logged; nothing of it is an error.
+// Stores plausible figures in the topology. A link that cannot be measured, or a file that cannot be written, is logged
+// and is no error.
 void settle_figures(Platform &);
 
 }  // namespace consort

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kVersion = 1;
 
-// Tabs part the fields of a line.
+// The fields of a line are separated by tabs, so a name must not contain one.
 bool can_be_kept(const std::string &name) { return name.find_first_of("\t\n") == name.npos; }
 
 }  // namespace

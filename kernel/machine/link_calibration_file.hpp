@@ -1,7 +1,7 @@
-// link_calibration_file.hpp — what was measured of one device's links, kept in a file from run to run.
+// link_calibration_file.hpp — measured figures of one device's links, kept in a file between runs.
 //
-// A kept file (base/cache_file.hpp) per device, named by what it depends on: machine, driver, device, settings. [any] thread;
-// owns nothing.
+// One cache file (base/cache_file.hpp) per device, named by what the figures depend on: machine, driver, device,
+// settings. [any] thread; owns nothing.
 #pragma once
 #include <map>
 #include <string>
@@ -19,9 +19,9 @@ class LinkCalibrationFile {
   using Figures = std::map<Ends, LinkMeasurement>;
   using State = CacheFile::State;
 
-  // about: lines of text. folder "": nothing is kept.
+  // about: whole lines. folder "": no file is read or written.
   LinkCalibrationFile(std::string folder, const std::string &driver, std::string about);
-  State read(Figures *, std::string *why) const;     // why: of kUnusable, in one line
+  State read(Figures *, std::string *why) const;     // why: explains kUnusable in one line
   Result<void> write(const Figures &) const;
   const std::string &path() const noexcept { return file_.path(); }
 

@@ -1,7 +1,7 @@
-// platform.hpp — what every room above knows: the settings, the clock, the log, the plugins and the machine.
+// platform.hpp — the state that every room above may use: settings, clock, log, plugins and the machine.
 //
-// The lowest of the structs that make up a Platform: each room that has a state derives its struct from that of the floor
-// below (docs/decisions/036-floors.md). Filled at the start by api/runtime.cpp; from then on any thread may read.
+// Each room that has a state derives its struct from that of the room below; Platform is the lowest
+// (docs/decisions/036-floors.md). Filled at the start by api/runtime.cpp; afterwards any thread may read.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -33,12 +33,12 @@ struct Platform {
   Clock clock;
   Log log_to;
   bool manual = false;                     // one thread steps the workers (setting `pump`)
-  bool virtual_time = false;               // then manual too: the clock goes from event to event
+  bool virtual_time = false;               // implies manual: the clock advances from event to event
   std::unique_ptr<Registry> registry;
-  std::unique_ptr<Topology> topology;      // its plugins are the registry's
+  std::unique_ptr<Topology> topology;      // its plugins belong to the registry
   CoreLease cores;
   LostDevices lost;
-  // at the start, while a link is measured; release and acquire: completed()
+  // set at the start while a link is measured; release and acquire: completed()
   std::atomic<LinkBenchmark *> benchmark{nullptr};
 };
 

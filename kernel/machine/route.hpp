@@ -1,6 +1,7 @@
-// route.hpp — the way of bytes between two spaces: over which links, and what it costs about.
+// route.hpp — routes between two spaces: the links they use, and their estimated cost.
 //
-// Made once from the links that drivers offer; immutable. A way over several hops stops in each space between.
+// Computed once from the links that drivers offer; immutable. Data on a route of several hops is stored in each space
+// between.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,12 +13,12 @@ class Topology;
 class Routes {
  public:
   void open(const Topology &);
-  // The next space on the way; CONSORT_NONE: there is none. from != to.
+  // Returns the next space on the route, CONSORT_NONE if there is no route. from != to.
   uint32_t next(uint32_t from, uint32_t to) const noexcept { return next_[from * n_ + to]; }
-  // of one link that there is: before the first byte, and for each
+  // of an existing direct link: its latency, and its time per byte
   float latency_ns(uint32_t from, uint32_t to) const noexcept { return links_[from * n_ + to].latency_ns; }
   float ns_per_byte(uint32_t from, uint32_t to) const noexcept { return links_[from * n_ + to].ns_per_byte; }
-  // of a megabyte
+  // of a copy of one megabyte
   double cost_ns(uint32_t from, uint32_t to) const noexcept { return from == to ? 0 : cost_[from * n_ + to]; }
 
  private:

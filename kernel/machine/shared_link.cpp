@@ -25,7 +25,7 @@ bool SharedLink::enter(LinkTransfer &who, int64_t order, uint64_t bytes, uint64_
     strike(who);
     const auto before = first();
     if (full(order) || (before != waiters_.end() && before->order < order)) {
-      waiters_.push_back({&who, order});  // there is room for each: join()
+      waiters_.push_back({&who, order});  // join() has reserved the place
       return false;
     }
     flow_.sent(bytes, now);

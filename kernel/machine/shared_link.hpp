@@ -1,8 +1,9 @@
-// shared_link.hpp — what several links move over together: a root complex, a backplane. Who sends over such a link asks it.
+// shared_link.hpp — a bandwidth shared by several links: a root complex, a backplane. Each sender over such a link asks
+// it first.
 //
-// Copies that share a bus end together, and who waits for the first of them waits for all. So few are sent at a time,
-// as over one link (link_credit.hpp), and those that wait for the bus go in the order of what waits for them, whichever device
-// they are for. Wishes go when nobody else waits. [any]; the lock is a leaf, and nothing is called under it.
+// Copies that share a link complete together, so the first of them is as late as the last. Few are sent at a time, as
+// over one link (link_credit.hpp). Waiting senders are served by priority, whichever device they send to; prefetches
+// are served when no other sender waits. [any]; the lock is a leaf, and nothing is called under it.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -12,10 +13,10 @@
 
 namespace consort {
 
-// Who sends copies over buses.
+// A sender of copies over shared links.
 class LinkTransfer {
  public:
-  virtual void nudge() noexcept = 0;             // [any] look again
+  virtual void nudge() noexcept = 0;             // [any] the sender may try again
 
  protected:
   ~LinkTransfer() = default;
@@ -23,15 +24,16 @@ class LinkTransfer {
 
 class SharedLink {
  public:
-  static constexpr int64_t kWish = INT64_MAX;    // the order of one
+  static constexpr int64_t kWish = INT64_MAX;    // the order of a prefetch
   SharedLink(uint64_t bytes_per_s, bool prompt) noexcept : flow_(bytes_per_s, 0, 1, prompt) {}  // as in link_credit.hpp
 
-  void join() { waiters_.reserve(++passengers_); }  // [control] one more. May throw
-  // May it send this? No: it is nudged when it may. The least order goes first.
+  // [control] adds a sender, so that its place in the list is allocated. May throw
+  void join() { waiters_.reserve(++passengers_); }
+  // Returns whether the sender may send now. If not, it is nudged when it may. The smallest order is served first.
   bool enter(LinkTransfer &, int64_t order, uint64_t bytes, uint64_t now) noexcept;
   void leave(uint64_t bytes, uint64_t now) noexcept;
-  bool has_room_for(const LinkTransfer &) noexcept;  // is it its turn, of those that wait?
-  void forget(const LinkTransfer &) noexcept;        // it waits no longer
+  bool has_room_for(const LinkTransfer &) noexcept;  // whether this sender is next and there is credit
+  void forget(const LinkTransfer &) noexcept;        // removes a waiting sender
 
  private:
   struct Waiter {
@@ -43,11 +45,11 @@ class SharedLink {
   }
   void strike(const LinkTransfer &) noexcept;
   std::vector<Waiter>::const_iterator first() const noexcept;
-  LinkTransfer *next() const noexcept;              // whose turn it is, if there is room
+  LinkTransfer *next() const noexcept;              // the sender that is next, if there is credit
 
   std::mutex mutex_;                             // guards the two
   LinkCredit flow_;
-  std::vector<Waiter> waiters_;                  // each once
+  std::vector<Waiter> waiters_;                  // each sender at most once
   size_t passengers_ = 0;
 };
 

@@ -24,7 +24,7 @@ void sort_out(std::vector<Set> &sets) {
   sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
 }
 
-// Of one level: neighbours are put together until there are no more than `arity`.
+// One level: merges neighbours until at most `arity` sets remain.
 void put_between(const std::vector<Set> &parts, uint32_t arity, std::vector<Set> &out) {
   if (parts.size() <= arity) return;
   for (size_t i = 0, at = 0; i < arity; ++i) {
@@ -40,7 +40,7 @@ void put_between(const std::vector<Set> &parts, uint32_t arity, std::vector<Set>
   }
 }
 
-// What drivers say, as workers.
+// The drivers' neighbourhoods, as sets of workers.
 std::vector<Set> natural_sets(const Topology &topology) {
   std::vector<Set> sets;
   const auto &units = topology.units();
@@ -68,7 +68,7 @@ std::vector<Set> natural_sets(const Topology &topology) {
   return sets;
 }
 
-// "0-3,6;4-5": sets with ; between, each of numbers and ranges.
+// Parses "0-3,6;4-5": sets separated by ;, each a list of numbers and ranges.
 bool parse_sets(std::string_view text, std::vector<Set> *out) {
   const auto number = [&](uint32_t *n) {
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), *n);
@@ -140,7 +140,7 @@ Team make_team(const Set &set, const Topology &topology) {
   t.name = units[set.front()].desc.klass;
   for (size_t i = 0, j; i < set.size(); i = j) {
     for (j = i + 1; j < set.size() && set[j] == set[j - 1] + 1;) ++j;
-    const auto number = [&](size_t k) {  // a unit's name ends with its number among those of its class
+    const auto number = [&](size_t k) {  // a unit's name ends with its index in its class
       return units[set[k]].name.substr(std::string_view(units[set[k]].desc.klass).size());
     };
     t.name += (i ? "," : "") + number(i) + (j - i > 1 ? (j - i > 2 ? "-" : ",") + number(j - 1) : "");
@@ -167,7 +167,7 @@ std::vector<std::vector<uint32_t>> with_between(std::vector<Set> sets, uint32_t 
   sort_out(sets);
   std::vector<Set> more;
   for (size_t i = 0; i < sets.size(); ++i) {
-    // Its parts: the largest sets inside it, and whoever is in none of them, in the order of their first ones.
+    // The parts of a set: the largest sets inside it, and the workers in none of them, ordered by their first worker.
     std::vector<Set> parts;
     Set left = sets[i];
     for (size_t k = i; k-- > 0;)
@@ -192,7 +192,7 @@ Result<TeamList> find_teams(const Config &config, const Topology &topology) {
   std::vector<Set> sets;
   if (how == "auto") {
     sets = with_between(natural_sets(topology), static_cast<uint32_t>(config.number("team_arity")));
-  } else if (how == "single") {  // the first ones of the largest class of those that there could be teams of
+  } else if (how == "single") {  // the largest class of which a team could be formed
     std::vector<Set> by_class(topology.classes().size());
     for (const Unit &u : topology.units())
       if (u.desc.flags & CONSORT_UNIT_INLINE) by_class[u.klass].push_back(u.desc.id);

@@ -1,8 +1,8 @@
-// team.hpp — workers that may work on one task together, and the list of all that there are.
+// team.hpp — teams: sets of workers that may run one task together.
 //
-// Made once at the start, of what drivers say lies close together (consort/nearby.h) and of the settings `teams` and
-// `team_arity`; constant from then on, so any thread may read it. In teams are units that the kernel calls itself, and units of one device
-// that takes ops for teams (CONSORT_UNIT_TEAMS).
+// Computed once at the start, from the neighbourhoods that drivers report (consort/nearby.h) and from the settings
+// `teams` and `team_arity`. Constant afterwards, so any thread may read it. Members are units whose functions the
+// kernel calls itself, and units of one device that takes ops for teams (CONSORT_UNIT_TEAMS).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,25 +17,26 @@ class Topology;
 class Config;
 
 struct Team {
-  uint32_t id = 0;                     // follows those of the workers
-  uint32_t klass = 0, space = 0;       // space: the first one's
-  std::vector<uint32_t> members;       // ascending; the first one leads
-  std::vector<uint64_t> cpuset;        // of all; empty: some are not bound
+  uint32_t id = 0;                     // team numbers follow those of the workers
+  uint32_t klass = 0, space = 0;       // space: the first member's
+  std::vector<uint32_t> members;       // ascending; the first member leads
+  std::vector<uint64_t> cpuset;        // of all members; empty: some are not bound
   std::string name;                    // class and numbers: "x0-3"
 
   uint32_t size() const noexcept { return static_cast<uint32_t>(members.size()); }
-  uint32_t rank(uint32_t worker) const noexcept;  // CONSORT_NONE: none of its
+  uint32_t rank(uint32_t worker) const noexcept;  // index of the worker in members, or CONSORT_NONE
 };
 
 struct TeamList {
   std::vector<Team> teams;             // smaller ones first
-  bool one_at_a_time = false;          // all have the first worker, which alone runs tasks of codelets for teams
+  bool one_at_a_time = false;          // all teams contain the first worker, which alone runs tasks of team codelets
 };
 
 Result<TeamList> find_teams(const Config &, const Topology &);
 
-// Sets of workers, nested or apart, ascending each: with those between a set and its parts, so that each is made of
-// `arity` smaller ones at most, as equal as can be. Sorted by size, each once, none of less than two.
+// Input: ascending sets of workers, nested or disjoint. Adds intermediate sets so that each set consists of at most
+// `arity` smaller ones of nearly equal size. Returns them sorted by size, without duplicates and without sets of one
+// worker.
 std::vector<std::vector<uint32_t>> with_between(std::vector<std::vector<uint32_t>> sets, uint32_t arity);
 
 }  // namespace consort

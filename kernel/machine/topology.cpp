@@ -53,7 +53,7 @@ Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
     const consort_driver_ops *ops = plugin->driver();
     const uint32_t n = ops->count(plugin->self);
     for (uint32_t i = 0; i < n; ++i) {
-      // first: what is open has an owner
+      // stored first, so that an open device always has an owner
       devices_.emplace_back(new Device{plugin, ops, nullptr, i, static_cast<uint32_t>(devices_.size()), false, {}});
       Device &device = *devices_.back();
       clear_error();
@@ -107,7 +107,7 @@ Result<void> Topology::ask_spaces() {
   return {};
 }
 
-// Of several drivers that offer a path, the fastest for a megabyte gets it.
+// If several drivers offer a path, the one that copies a megabyte fastest gets it.
 void Topology::ask_links() {
   const size_t n = spaces_.size();
   links_.resize(n * n);

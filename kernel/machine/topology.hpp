@@ -2,11 +2,11 @@
 // coherence as a function of events. It includes plugin and base. Start with topology.hpp, then route.hpp and
 // coherence.hpp.
 //
-// topology.hpp — the machine as the drivers tell it: devices, their spaces and units, the links between spaces.
+// topology.hpp — the machine as its drivers report it: devices, their spaces and units, and the links between spaces.
 //
-// Made once at the start, by asking each driver in the order that driver.h lays down; immutable afterwards, so
-// any thread may read it. Owns the open devices and closes them at the end. Knows no device by name: a unit
-// class is a string and a bit.
+// Built once at the start, by asking each driver in the order that driver.h prescribes. Immutable afterwards, so any
+// thread may read it. Owns the open devices and closes them on destruction. Device kinds are opaque: a unit class is a
+// string and a bit.
 #pragma once
 #include <consort/consort.h>
 #include <consort/driver.h>
@@ -32,12 +32,12 @@ struct Device {
   uint32_t index;                     // within the driver
   uint32_t number;                    // within the runtime
   bool open = false;
-  mutable std::mutex loading;         // around [load]; leaf
+  mutable std::mutex loading;         // held around [load] calls; leaf
   const consort_handles *handles = nullptr;  // the driver's extension, with all of its functions
 };
 
 struct Space {
-  consort_space_desc desc;            // strings live in the driver
+  consort_space_desc desc;            // its strings belong to the driver
   Device *device;
 };
 
@@ -46,22 +46,22 @@ struct Unit {
   Device *device;
   uint32_t klass;                     // bit of `where`
   uint32_t index;                     // within the device
-  uint64_t reach = 0;                 // bit s: its code may load and store what lives in space s
+  uint64_t reach = 0;                 // bit s: code on this unit may load and store in space s
   std::string name;                   // "cpu3"
   std::vector<uint64_t> cpuset;
 };
 
 struct Link {
   Device *device = nullptr;           // nullptr: no direct path
-  consort_link_desc desc{};           // bandwidth and latency: those that are believed
-  uint64_t told_bytes_per_s = 0;      // the driver's word
+  consort_link_desc desc{};           // bandwidth and latency: the figures in use
+  uint64_t told_bytes_per_s = 0;      // the driver's figure
   uint32_t told_latency_ns = 0;
   uint32_t source = CONSORT_LINK_TOLD;
 };
 
 class Topology {
  public:
-  static constexpr uint32_t kMaxSpaces = 62, kMaxClasses = 64;  // two numbers mean none and many (data_state)
+  static constexpr uint32_t kMaxSpaces = 62, kMaxClasses = 64;  // two of the 64 numbers stand for none and many (data_state)
 
   static Result<std::unique_ptr<Topology>> open(const std::vector<Plugin *> &drivers);
   Topology() = default;
@@ -74,26 +74,27 @@ class Topology {
   const std::vector<Unit> &units() const noexcept { return units_; }
   const std::vector<std::unique_ptr<Device>> &devices() const noexcept { return devices_; }
   const std::vector<Team> &teams() const noexcept { return teams_; }
-  const Team *team(uint32_t id) const noexcept {                       // nullptr: no team has it
+  const Team *team(uint32_t id) const noexcept {                       // nullptr: no such team
     const size_t i = id - units_.size();
     return id >= units_.size() && i < teams_.size() ? &teams_[i] : nullptr;
   }
-  void set_teams(std::vector<Team>);                                   // at the start, before anybody asks
+  void set_teams(std::vector<Team>);                                   // at the start, before any reader
   const std::vector<const char *> &classes() const noexcept { return classes_; }
-  bool takes_text(uint32_t klass) const noexcept;                      // its units may run more than host functions
+  bool takes_text(uint32_t klass) const noexcept;                      // its units run more than host functions
   const Link &link(uint32_t src, uint32_t dst) const noexcept { return links_[src * spaces_.size() + dst]; }
-  // What was measured of a link, in place of its driver's word: at the start, before anybody goes by it.
+  // Replaces the driver's figures of a link by measured ones. At the start, before any reader.
   void believe(uint32_t src, uint32_t dst, double bytes_per_s, double latency_ns, uint32_t source);
-  // What policies see of a way over several links, and of those that are believed: at the start, before anybody asks.
+  // Sets what policies see of a route over several links, and of links with measured figures. At the start, before any
+  // reader.
   void show_way(uint32_t src, uint32_t dst, consort_hop hop) { hops_[src * spaces_.size() + dst] = hop; }
   std::string offer(const Plugin &driver) const;                       // "1 device, 2 spaces, 4 units", for the log
-  uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies
+  uint32_t home() const noexcept { return home_; }                     // space of the application's own memory
   const consort_topology *snapshot() const noexcept { return &snapshot_; }
-  int class_bit(std::string_view klass) const noexcept;                // -1: no unit of it
-  uint64_t lone_classes() const noexcept { return lone_classes_; }     // of one unit alone, by bit
-  // The class whose functions units of this one run instead of its own ones; "": its own.
+  int class_bit(std::string_view klass) const noexcept;                // -1: no unit of that class
+  uint64_t lone_classes() const noexcept { return lone_classes_; }     // bits of the classes with one unit
+  // The class whose functions units of this class run; "": its own.
   const std::string &runs(uint32_t klass) const noexcept { return runs_[klass]; }
-  // Around what drivers want called by one thread at a time ([control]), once tasks may run; leaf.
+  // Held around driver functions that must be called by one thread at a time ([control]), once tasks may run; leaf.
   std::mutex &control() const noexcept { return control_; }
 
  private:
