@@ -34,7 +34,7 @@ consort_model_ask ask_about(const TaskFacts &facts) noexcept {
   return a;
 }
 
-constexpr float kUnlike = 2, kUnlikeSpreads = 6;  // a stored time that no machine of this kind keeps to
+constexpr float kUnlike = 2, kUnlikeSpreads = 6;  // a stored time off by more than this is not of this machine
 
 double checked(double x) noexcept { return x >= 0 && std::isfinite(x) ? x : NAN; }
 
@@ -91,7 +91,7 @@ TaskFacts Model::facts(const Task &t) const noexcept {
     try {
       const consort_model_ask ask = ask_about(f);
       f.footprint = desc_.footprint(desc_.user, &ask);
-    } catch (...) {  // who cannot say has its data's sizes
+    } catch (...) {  // a measure function that throws: use the data sizes
     }
     if (!f.footprint) f.footprint = 1;
   } else if (f.work && !has_own_footprint(t)) {
@@ -111,7 +111,7 @@ const Row *Model::find(uint64_t footprint) const noexcept {
 Row *Model::link(std::unique_ptr<Row> row) noexcept {
   auto &bucket = buckets_[row->footprint % kBuckets];
   row->next = bucket.load(std::memory_order_relaxed);
-  bucket.store(row.get(), std::memory_order_release);  // the row is filled; pairs with find() and each_row()
+  bucket.store(row.get(), std::memory_order_release);  // the row is complete; pairs with find() and each_row()
   ++nrows_;
   return row.release();
 }
@@ -152,7 +152,7 @@ void Model::restore(const StoredCell &c, uint32_t kind, bool told) {
   if (told) cell.value.store(cell.stored, std::memory_order_relaxed);
 }
 
-// Enough was measured to say whether what was stored is about this machine as it is now.
+// Compares stored values with this machine, once there are enough new measurements.
 void Model::weigh_stored(Cell &cell) noexcept {
   const auto all = cell.window.values();
   const SampleWindow::Figure now = figure_of(all.last(std::min<size_t>(cell.fresh, all.size())));
@@ -191,7 +191,7 @@ Cell *Model::cell(TaskFacts &facts, uint32_t kind, uint32_t impl) noexcept {
 }
 
 void Model::measured(Cell &cell, float x) noexcept {
-  if (!(x > 0) || !std::isfinite(x)) return;  // a clock that stood still says nothing
+  if (!(x > 0) || !std::isfinite(x)) return;  // a clock that stands still measures nothing
   if (cell.busy.load(std::memory_order_relaxed) || cell.busy.exchange(true, std::memory_order_acquire)) return;
   news_.store(true, std::memory_order_relaxed);
   if (cell.window.add(x)) cell.outliers.fetch_add(1, std::memory_order_relaxed);
@@ -216,7 +216,7 @@ void Model::measured(Cell &cell, float x) noexcept {
   }
 }
 
-// Sizes of which enough was measured, by what is told of them.
+// Fits the curve through the estimates of all sizes with enough measurements.
 void Model::draw(size_t place) {
   std::vector<CurvePoint> points;
   each_row([&](const Row &row) {
@@ -231,7 +231,7 @@ void Model::restored() noexcept try {
   if (!curves_.any()) return;
   std::lock_guard lock(mutex_);
   for (size_t i = 0; i < models_.kinds().size() * impls_.size(); ++i) draw(i);
-} catch (const std::bad_alloc &) {  // drawn once more is known
+} catch (const std::bad_alloc &) {  // fitted later, when there are more measurements
 }
 
 const double *Model::measures(TaskFacts &f) const noexcept {
@@ -245,7 +245,7 @@ const double *Model::measures(TaskFacts &f) const noexcept {
   try {
     const consort_model_ask ask = ask_about(f);
     desc_.measure(desc_.user, &ask, f.at);
-  } catch (...) {  // who cannot say has no curve
+  } catch (...) {  // a function that throws: no curve
     std::fill(std::begin(f.at), std::end(f.at), NAN);
   }
   return f.at;
@@ -262,7 +262,7 @@ double Model::ask(const TaskFacts &facts, uint32_t kind, uint32_t worker, uint32
     if (klass == k.klass) x *= factor;
   return x;
 } catch (...) {
-  return NAN;  // who cannot say does not know
+  return NAN;  // a function that throws: unknown
 }
 
 float Model::expected(TaskFacts &facts, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept {

@@ -1,9 +1,10 @@
-// model.hpp — what tasks of one name take: measured by size, kind of unit and implementation; or a function's word.
+// model.hpp — the model of one task name: times measured by size, kind of unit and implementation, or given by a
+// function.
 //
-// Owned by Models, and never freed while the runtime lives. Any thread asks, locks nothing and waits for nothing: rows
-// are only ever added (their release pairs with the acquire in find()), and what is told of a cell is one word that
-// whoever measures stores and whoever asks loads, relaxed: it says nothing about other memory. Rows are made under a
-// mutex, by whoever measures the first task of a size. A measurement that meets another one at its cell is dropped.
+// Owned by Models; lives as long as the runtime. Any thread reads without locks or waits. Rows are only added: the
+// release in link() pairs with the acquire in find(). An estimate is one word of a cell, stored by the measuring thread
+// and loaded by readers, relaxed, because it says nothing about other memory. The thread that measures the first task
+// of a size adds its row under a mutex. A measurement that finds its cell busy is dropped.
 #pragma once
 #include <consort/model.h>
 
@@ -23,39 +24,39 @@ namespace consort {
 struct Task;
 class Models;
 
-// What is known of tasks of one size, on one kind of unit, by one implementation.
+// Measurements of tasks of one size, on one kind of unit, by one implementation.
 struct Cell {
-  std::atomic<float> value{NAN};      // what is told; NaN: too little was measured; relaxed: a number alone
-  std::atomic<uint32_t> count{0};     // measurements that were taken; relaxed: a count
-  std::atomic<uint32_t> outliers{0};  // relaxed: a count that is only shown; written under the model's mutex
-  std::atomic<bool> busy{false};      // somebody is at what follows; acquire and release
+  std::atomic<float> value{NAN};      // the estimate; NaN: too few measurements; relaxed: a number alone
+  std::atomic<uint32_t> count{0};     // measurements taken; relaxed: a count
+  std::atomic<uint32_t> outliers{0};  // relaxed: a count for display; written under the model's mutex
+  std::atomic<bool> busy{false};      // a thread uses the members below; acquire and release
   SampleWindow window;
-  float stored = NAN;                 // what a file said, until enough was measured to hold against it
-  uint32_t place = 0;                 // in its row
-  uint32_t fresh = 0;                 // measurements of this runtime's own
-  bool anew = false;                  // what was stored is not told: first it is measured again
-  SampleWindow::Figure figure() noexcept;  // waits for who is at it, a moment
+  float stored = NAN;                 // value of a file, until enough measurements can contradict it
+  uint32_t place = 0;                 // index of the cell in its row
+  uint32_t fresh = 0;                 // measurements of this runtime
+  bool anew = false;                  // a stored value is not used before it is measured again
+  SampleWindow::Figure figure() noexcept;  // waits briefly while the cell is busy
 };
 
-// What a task is to a model.
+// The properties of a task that a model uses.
 struct TaskFacts {
   const Task *task = nullptr;
-  uint64_t footprint = 0;             // what rows go by
+  uint64_t footprint = 0;             // selects the row
   uint64_t bytes = kUnasked, work = 0;
-  double at[CurveShape::kMostMeasures];  // what curves go by, once asked for
+  double at[CurveShape::kMostMeasures];  // arguments of the curves, once computed
   bool has_at = false;
-  const struct Row *row = nullptr;    // the model's, as it was when the facts were asked for
+  const struct Row *row = nullptr;    // the model's row, as of the time when the facts were collected
   static constexpr uint64_t kUnasked = ~uint64_t{0};
   uint64_t all_bytes() noexcept;
 };
 
 struct Row {
   uint64_t footprint, bytes;
-  double at[CurveShape::kMostMeasures] = {NAN, NAN, NAN, NAN};  // what curves go by; NaN: unknown
-  bool brought = false;               // from elsewhere, by bytes: not measured here
-  Row *next;                          // of the same bucket, older
+  double at[CurveShape::kMostMeasures] = {NAN, NAN, NAN, NAN};  // arguments of the curves; NaN: unknown
+  bool brought = false;               // imported values, by bytes: not measured here
+  Row *next;                          // next older row of the same bucket
   std::unique_ptr<Cell[]> cells;      // [kind of unit][implementation]
-  std::unique_ptr<float[]> told;      // likewise: by drivers, NaN unknown
+  std::unique_ptr<float[]> told;      // likewise: given by drivers, NaN unknown
 };
 
 class Model {
@@ -66,7 +67,7 @@ class Model {
   };
   static constexpr uint32_t kMostRows = 4096;
 
-  // impls: of the codelet. desc.name is not looked at.
+  // impls: those of the codelet. desc.name is ignored.
   Model(Models &, std::string name, std::vector<Impl> impls, uint32_t what, const consort_model &desc);
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
@@ -76,23 +77,23 @@ class Model {
   bool has_history() const noexcept { return desc_.kind == CONSORT_MODEL_HISTORY || curves_.any(); }
   TaskFacts facts(const Task &) const noexcept;
 
-  // Nothing is allocated. NaN: unknown. kind: of unit; worker: one of them.
+  // Allocates nothing. NaN: unknown. kind: of unit; worker: one of that kind.
   float expected(TaskFacts &, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept;
   bool by_worker() const noexcept { return desc_.kind == CONSORT_MODEL_PER_WORKER; }
 
-  // Where a measurement of it belongs. nullptr: nowhere, or there is no memory for it.
+  // Returns the cell for a measurement, or nullptr if there is none or memory is exhausted.
   Cell *cell(TaskFacts &, uint32_t kind, uint32_t impl) noexcept;
   void measured(Cell &, float) noexcept;
 
-  void know(TaskFacts &facts) noexcept {  // a row for its size, so that what drivers tell of it is at hand
+  void know(TaskFacts &facts) noexcept {  // adds a row for the task's size, so that the drivers' times are available
     if (!facts.row) facts.row = add(facts);
   }
 
-  // -- kept from run to run: before anybody else sees the model, or once nothing runs --
+  // -- kept between runs: before the model is visible to other threads, or when nothing runs --
   void restore(const StoredCell &, uint32_t kind, bool told);
   void bring(const StoredCell &, uint32_t kind, uint32_t impl);
-  void restored() noexcept;           // all of them
-  void keep_foreign(StoredCell c) { foreign_.push_back(std::move(c)); }  // of units that are not here now
+  void restored() noexcept;           // call after all cells were restored
+  void keep_foreign(StoredCell c) { foreign_.push_back(std::move(c)); }  // of units that this machine does not have
   const std::vector<StoredCell> &foreign() const noexcept { return foreign_; }
   bool has_news() const noexcept { return news_.load(std::memory_order_relaxed); }
 
@@ -106,33 +107,34 @@ class Model {
       for (const Row *r = b.load(std::memory_order_acquire); r; r = r->next) f(*r);  // pairs with link()
   }
   const ModelCurves &curves() const noexcept { return curves_; }
-  bool has_measures() const noexcept { return curves_.any() && desc_.measure; }  // of its own, so that they are kept
+  // has a measure function of its own, so measures are stored
+  bool has_measures() const noexcept { return curves_.any() && desc_.measure; }
   size_t place(uint32_t kind, uint32_t impl) const noexcept { return size_t{kind} * impls_.size() + impl; }
 
  private:
   static constexpr uint32_t kBuckets = 256;
   Row *add(TaskFacts &) noexcept;
-  Row *link(std::unique_ptr<Row>) noexcept;  // with the mutex
+  Row *link(std::unique_ptr<Row>) noexcept;  // precondition: the mutex is held
   void weigh_stored(Cell &) noexcept;
   double ask(const TaskFacts &, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept;
-  Row *row_for(uint64_t footprint, uint64_t bytes);  // nullptr: there are too many; may throw
+  Row *row_for(uint64_t footprint, uint64_t bytes);  // nullptr: the table is full; may throw
   float brought(TaskFacts &, size_t place) const noexcept;
   const double *measures(TaskFacts &) const noexcept;
-  void draw(size_t place);            // the curve there, anew; with the mutex; may throw
+  void draw(size_t place);            // fits the curve of this place anew; precondition: the mutex is held; may throw
 
   Models &models_;
   const std::string name_;
   const std::vector<Impl> impls_;
   const uint32_t what_;
-  consort_model desc_;                // its lists are copied below
+  consort_model desc_;                // its lists are copied into the members below
   std::vector<std::pair<std::string, double>> factors_;  // by class
-  std::mutex mutex_;                  // guards who adds a row or draws a curve
+  std::mutex mutex_;                  // guards adding a row and fitting a curve
   uint32_t nrows_ = 0;
-  bool has_brought_ = false;          // set before anybody else sees the model
+  bool has_brought_ = false;          // set before the model is visible to other threads
   ModelCurves curves_;
   std::vector<StoredCell> foreign_;
-  std::atomic<bool> news_{false}, told_{false};  // relaxed: something was measured; somebody was warned
-  std::atomic<Row *> buckets_[kBuckets] = {};  // owned; release where a row is linked pairs with the acquire of find()
+  std::atomic<bool> news_{false}, told_{false};  // relaxed: something was measured; a warning was logged
+  std::atomic<Row *> buckets_[kBuckets] = {};  // owned; release in link() pairs with the acquire in find()
 };
 
 }  // namespace consort

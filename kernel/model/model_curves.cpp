@@ -7,7 +7,7 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kASize = 16;      // what a size that was unknown counts, beside a look at one that was known
+constexpr uint32_t kASize = 16;      // weight of a new size, relative to one more measurement of a known size
 constexpr int kLooks = 8;
 
 }  // namespace

@@ -1,7 +1,8 @@
-// model_curves.hpp — the curves of a model: one for each kind of unit and implementation, made anew as sizes become known.
+// model_curves.hpp — the curves of a model: one for each kind of unit and implementation, refitted as sizes become
+// known.
 //
-// Owned by its Model. Any thread reads without a lock; one at a time writes, with the model's mutex. A reader that
-// meets a writer looks again a few times, then does not know.
+// Owned by its Model. Any thread reads without a lock; one thread at a time writes, under the model's mutex. A reader
+// that meets a writer retries a few times, then returns no curve.
 #pragma once
 #include <consort/model.h>
 
@@ -14,15 +15,15 @@ namespace consort {
 
 class ModelCurves {
  public:
-  ModelCurves(const consort_model &, size_t places);  // of other kinds there are none
+  ModelCurves(const consort_model &, size_t places);  // a model of another kind has no curves
   bool any() const noexcept { return shape_.kind != CurveShape::Kind::kNone; }
   const CurveShape &shape() const noexcept { return shape_; }
-  bool is(const consort_model &) const noexcept;      // would it have the same?
+  bool is(const consort_model &) const noexcept;      // whether that description has the same curves
 
   double at(size_t place, const double *measures) const noexcept { return curve(place).at(shape_, measures); }
-  Regression curve(size_t place) const noexcept;           // points 0: none
-  void put(size_t place, const Regression &) noexcept;     // with the model's mutex
-  // More is known of a size there, or something at last. True: enough to make the curve anew.
+  Regression curve(size_t place) const noexcept;           // points 0: no curve
+  void put(size_t place, const Regression &) noexcept;     // precondition: the model's mutex is held
+  // Counts news of a size; at_last: its first estimate. Returns true if the curve should be refitted.
   bool learned(size_t place, bool at_last) noexcept;
 
   static bool is_kind(uint32_t kind) noexcept { return kind >= CONSORT_MODEL_LINEAR && kind <= CONSORT_MODEL_TERMS; }
@@ -31,11 +32,11 @@ class ModelCurves {
  private:
   static constexpr size_t kWords = sizeof(Regression) / sizeof(double);
   struct Slot {
-    // Odd: somebody writes. Words are stored with release and loaded with acquire, so that whoever saw one of them sees
-    // the turn that came before it, too: a mixture is noticed.
+    // Odd: a write is in progress. Words are stored with release and loaded with acquire, so a reader that sees a new
+    // word also sees the new turn stored before it: mixed words are detected.
     std::atomic<uint32_t> turn{0};
     std::atomic<double> words[kWords] = {};  // see turn
-    std::atomic<uint32_t> news{0};                    // relaxed: a count of what the curve does not go by yet
+    std::atomic<uint32_t> news{0};                    // relaxed: number of results since the last fit
   };
   const CurveShape shape_;
   std::unique_ptr<Slot[]> slots_;

@@ -18,7 +18,7 @@ namespace {
 constexpr float kMostValue = 1e18f;  // ns, µJ: more than any task takes
 constexpr const char *kUnits[] = {"ns", "uJ"};
 
-// The fields of a line, parted by tabs.
+// Splits a line at tabs.
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> out;
   for (size_t at = 0;;) {

@@ -31,7 +31,7 @@ StoredModel ModelStore::head_of(const Model &m) const {
 
 std::string ModelStore::path_of(const Model &m) const { return file_of(head_of(m), folder_).path(); }
 
-// Its cells, where there is a file that can be believed.
+// Reads the model's cells, if there is a valid file.
 bool ModelStore::take(StoredModel *stored, const char *whose) const {
   const CacheFile file = file_of(*stored, folder_);
   std::string body, why;
@@ -66,7 +66,7 @@ void ModelStore::read(const Models &models, Model &m) const noexcept {
             if (m.impls()[impl].klass == c.klass && of_its_class++ == c.impl) m.bring(c, kind, impl);
         }
     m.restored();
-  } catch (const std::bad_alloc &) {  // then it is measured
+  } catch (const std::bad_alloc &) {  // the model is measured instead
   }
 }
 

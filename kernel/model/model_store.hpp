@@ -1,7 +1,8 @@
-// model_store.hpp — models that outlive the runtime: read when a model is made, written when the runtime stops.
+// model_store.hpp — storage of models between runs: a model is read when it is made, and written when the runtime
+// stops.
 //
-// Owned by Models. read() by whoever makes the model, before anybody else sees it; write_all() at the end, when nothing
-// runs.
+// Owned by Models. read() is called by the thread that makes the model, before others see it. write_all() is called at
+// the end, when nothing runs.
 #pragma once
 #include <string>
 
@@ -14,14 +15,15 @@ class Model;
 class Models;
 struct Platform;
 
-// The file of that model in a folder; folder "": none, nothing is kept. May throw bad_alloc.
+// The file of that model in a folder. folder "": no file. May throw bad_alloc.
 CacheFile file_of(const StoredModel &, const std::string &folder);
 
 class ModelStore {
  public:
-  // on_demand: what is stored is told at once; anew: once it was measured again; dropped: it is not read.
+  // kOnDemand: stored values are used at once. kAnew: only after they were measured again. kDropped: files are not
+  // read.
   enum class Use { kOnDemand, kAnew, kDropped };
-  void open(const Platform &, std::string folder, Use use, bool write);  // folder "": nothing is kept
+  void open(const Platform &, std::string folder, Use use, bool write);  // folder "": no files
   void read(const Models &, Model &) const noexcept;
   void write(const Models &, Model &) const noexcept;
   bool is_open() const noexcept { return !folder_.empty(); }

@@ -31,7 +31,7 @@ uint64_t impls_for(const Codelet &c, uint32_t klass) noexcept {
   return mask;
 }
 
-bool asks_or_loads(const Codelet &c) noexcept {  // what can run is a worker's own affair
+bool asks_or_loads(const Codelet &c) noexcept {  // whether it can run is checked by the worker itself
   return c.can_execute || std::any_of(c.impls.begin(), c.impls.end(), [](const auto &i) { return i.text(); });
 }
 
@@ -98,13 +98,13 @@ void Models::warn_of(const Model &m, float stored, float measured, uint32_t n) c
                   time ? "us" : "uJ", n, measured * (time ? 1e-3 : 1));
     rt_.log(1, "the stored model of \"" + m.name() + "\" " + text + ": what is measured is believed from now on (" +
                    store_.path_of(m) + "; the setting calibrate = \"drop\" forgets all that is stored)");
-  } catch (const std::bad_alloc &) {  // then without a word
+  } catch (const std::bad_alloc &) {  // out of memory: no warning
   }
 }
 
 void Models::use() noexcept {
   in_use_.store(true, std::memory_order_relaxed);
-  // each time: choose_paths() may have looked just before
+  // Stored each time: choose_paths() may have read it just before.
   if (!rt_.observed.load(std::memory_order_relaxed)) rt_.observed.store(true, std::memory_order_relaxed);
 }
 
@@ -138,7 +138,7 @@ Model *Models::find_or_make(const Codelet &c, std::string name, uint32_t what, c
     if (models_.size() == kMostModels) return nullptr;
   }
   auto made = std::make_unique<Model>(*this, name, impls, what, desc);
-  store_.read(*this, *made);  // may say something, so that nothing is locked
+  store_.read(*this, *made);  // may log, so no lock is held
   std::lock_guard lock(mutex_);
   if (Model *m = known()) return m;
   return models_.emplace(name, std::move(made))->second.get();
@@ -150,7 +150,7 @@ Model *Models::make(Codelet &c, uint32_t what) noexcept {
   try {
     Model *const m = find_or_make(c, c.name, what, kHistory);
     Model *none = nullptr;
-    // Who gave it one meanwhile knows better.
+    // A model set meanwhile by another thread is kept.
     if (m && c.model[what].compare_exchange_strong(none, m, std::memory_order_acq_rel)) return m;
     return m ? none : nullptr;
   } catch (const std::bad_alloc &) {
@@ -196,7 +196,7 @@ float Models::best(const Model *m, TaskFacts &facts, uint32_t what, uint32_t wor
     if (std::isnan(x)) unknown = true;
     else if (x < found) found = x;
   }
-  // One that is not known yet shall be tried, if that is how it becomes known.
+  // An unmeasured implementation is tried, if measuring makes it known.
   const bool trial = unknown && measuring_ && (!m || m->has_history());
   return unknown && (trial || found == kNever) ? NAN : found;
 }
@@ -206,7 +206,7 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
   const Codelet *const c = t.codelet;
   if (!c) return void(std::fill_n(out, n, 0.0f));
   Model *m = of(*c, what);
-  // What is stored of it is read once somebody asks, not sooner.
+  // Stored values are read at the first question.
   if (!m && by_themselves_ && asked_.load(std::memory_order_relaxed) &&
       (what == CONSORT_MODEL_TIME || store_.is_open()))
     m = make(*t.codelet, what);
@@ -239,11 +239,12 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
     out[i] = best(m, facts, what, w, mask);
     if (keep) kept[kind] = out[i], have |= 1u << kind;
   }
-  // As can_execute() of consort.sched says: where no other worker can, that of a lost device gets it, and passes it on.
+  // As can_execute() of consort.sched says: if no other worker can run it, a worker of a lost device accepts the task
+  // and passes it on.
   if (rt_.lost.any() && std::all_of(out, out + n, [](float ns) { return ns == kNever; }))
     for (uint32_t i = 0; i < n; ++i)
       if (workers[i] < rt_.topology->units().size() && rt_.lost.has(rt_.topology->units()[workers[i]])) out[i] = NAN;
-  // Only a director wants to know how many questions there are.
+  // Only a director uses the number of questions.
   if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE || !directed_.load(std::memory_order_relaxed)) return;
   const auto add = [](std::atomic<uint64_t> &n) {
     n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -280,7 +281,7 @@ uint32_t Models::choose(const Task &t, const Worker &w) noexcept {
 void Models::load(const uint32_t *workers, uint32_t n, float *out) noexcept {
   uint64_t now = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    if (const Team *team = rt_.topology->team(workers[i])) {  // when the last of them is through
+    if (const Team *team = rt_.topology->team(workers[i])) {  // when its last member is idle
       out[i] = 0;
       for (size_t k = 0; k < team->members.size() && !std::isnan(out[i]); ++k) {
         float one;
@@ -359,7 +360,7 @@ Models::Run Models::begin(Worker &w, Frame &f, Task &t, const Team *team) noexce
 void Models::end(Worker &w, Run &run, uint64_t t0, uint64_t t1, bool good, const Team *team) noexcept {
   if (run.counted && !team) discount(loads_[w.id], run.expected, t1);
   else if (run.counted) for (const uint32_t member : team->members) discount(loads_[member], run.expected, t1);
-  // A body that others ran on top of has no time of its own.
+  // The time of a body during which other bodies ran on its stack is not its own.
   const bool alone = team || w.has_queue || w.ran.load(std::memory_order_relaxed) == run.ran;
   if (good && run.cell && alone && t1 > t0) run.model->measured(*run.cell, static_cast<float>(t1 - t0));
   run = {};

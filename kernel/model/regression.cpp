@@ -8,13 +8,13 @@
 namespace consort {
 namespace {
 
-constexpr double kBeyond = 8;        // how far out of what was measured a curve is believed
-constexpr double kWide = 1.1;        // an exponent is looked for where sizes differ by so much
-constexpr double kFar = 6 * 1.4826;  // middle errors: a point that the others speak against
-constexpr double kForgiven = 0.05;   // an error that speaks against nobody
-constexpr double kHarmless = 0.2;    // nobody is looked at more closely below it
+constexpr double kBeyond = 8;        // how far outside its measurements a curve is used
+constexpr double kWide = 1.1;        // the exponent is fitted if sizes differ by this factor
+constexpr double kFar = 6 * 1.4826;  // median errors: an outlier
+constexpr double kForgiven = 0.05;   // an error up to this never makes an outlier
+constexpr double kHarmless = 0.2;    // below this error no outliers are sought
 constexpr size_t kEnough = 256;      // points
-constexpr double kLeast = 0.05, kMost = 6;  // exponents that are looked for
+constexpr double kLeast = 0.05, kMost = 6;  // range of exponents
 constexpr uint32_t kColumns = CurveShape::kMostTerms + 1;
 
 double power(double x, double e) noexcept { return e == 1 ? x : e == 2 ? x * x : e == 0 ? 1 : std::pow(x, e); }
@@ -25,8 +25,8 @@ double term(const CurveShape &s, uint32_t t, const double *at) noexcept {
   return product;
 }
 
-// Least squares by orthogonal columns (Gram and Schmidt's, the modified one, right side included). False: two columns
-// say the same.
+// Least squares by orthogonal columns (modified Gram-Schmidt, right side included). Returns false if two columns are
+// linearly dependent.
 class Squares {
  public:
   explicit Squares(uint32_t columns) : n_(columns) {}
@@ -73,7 +73,7 @@ class Squares {
 };
 
 struct Weighed : CurvePoint {
-  double weight;                     // what a difference there counts
+  double weight;                     // weight of a residual
 };
 using Points = std::vector<Weighed>;
 
@@ -92,7 +92,7 @@ bool fit_terms(const CurveShape &s, const Points &points, Regression *c) {
   return true;
 }
 
-bool fit_power(const Points &points, Regression *c) {  // a line through logarithms
+bool fit_power(const Points &points, Regression *c) {  // a linear fit of the logarithms
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const Weighed &p : points) {
     const double lx = std::log(p.at[0]), ly = std::log(p.value), w = p.weight * p.value * p.weight * p.value;
@@ -106,7 +106,7 @@ bool fit_power(const Points &points, Regression *c) {  // a line through logarit
   return std::isfinite(c->factors[0]) && c->factors[0] > 0;
 }
 
-// The best a and c for this exponent; how far off they are, squared. Time that is spent before any work is not below 0.
+// Best a and c for this exponent; returns the sum of squares. The constant, time before any work, is at least 0.
 double with_exponent(const Points &points, double e, double *a, double *c) noexcept {
   double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
   for (const Weighed &p : points) {
@@ -133,7 +133,7 @@ bool fit_power_offset(const Points &points, Regression *curve) {
   for (int i = 0; i <= kSteps; ++i)
     if (const double e = kLeast * std::pow(ratio, i), off = with_exponent(points, e, &a, &c); off < least)
       least = off, best = e;
-  double low = best / ratio, high = best * ratio;  // it is between its neighbours: the golden section
+  double low = best / ratio, high = best * ratio;  // the minimum is between the neighbours: golden section search
   constexpr double kGolden = 0.6180339887498949;
   for (int i = 0; i < 20; ++i) {
     const double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
@@ -160,7 +160,7 @@ double middle(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// How far each point is off, of the larger of both: 1 is the most.
+// The relative error of each point, over the larger of measurement and estimate: at most 1.
 std::vector<double> errors(const CurveShape &s, const Points &points, const Regression &c) {
   std::vector<double> off;
   for (const Weighed &p : points) {
@@ -170,7 +170,7 @@ std::vector<double> errors(const CurveShape &s, const Points &points, const Regr
   return off;
 }
 
-// From a first curve to one that goes by most of the points: what lies far from it counts less each time.
+// Iteratively reweighted fit: points far from the curve count less in each round.
 bool settle(const CurveShape &s, Points points, Regression *c) {
   constexpr int kTurns = 8;
   for (int turn = 0; turn < kTurns; ++turn) {
@@ -186,8 +186,8 @@ bool settle(const CurveShape &s, Points points, Regression *c) {
   return true;
 }
 
-// Those that the others do not speak against. Two first curves, for where one is led astray by points that are far too
-// small, to which differences are large, the other is not.
+// The points without outliers. Starts from two fits: points that are far too small mislead the relative one but not the
+// absolute one.
 Points trusted(const CurveShape &s, const Points &points, Regression *c) {
   std::vector<double> best;
   for (const bool relative : {true, false}) {
@@ -233,7 +233,7 @@ Regression fit(const CurveShape &s, std::span<const CurvePoint> all) {
       good = good && std::isfinite(p.at[i]) && (one ? p.at[i] > 0 : p.at[i] >= 0);
     if (good) points.push_back({p, 1 / p.value});
   }
-  if (points.size() > kEnough) {     // more say nothing new
+  if (points.size() > kEnough) {     // more points add no information
     std::vector<size_t> order(points.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {

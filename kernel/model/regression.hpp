@@ -1,21 +1,21 @@
-// regression.hpp — a curve through what was measured at several sizes: what a size takes that nobody has measured.
+// regression.hpp — fits a curve through measurements at several sizes, to estimate sizes without measurements.
 //
-// Pure values; any thread. The error that is made small is the relative one, so that small sizes count as large ones
-// do; points that lie far from the curve that most make are left out.
+// Pure values; any thread. Minimizes the relative error, so that small sizes weigh as much as large ones. Points far
+// from the curve of most others are left out.
 #pragma once
 #include <cstdint>
 #include <span>
 
 namespace consort {
 
-// What a curve may look like: a sum of terms, each a product of powers of a task's measures, and a constant.
+// The form of a curve: a sum of terms, each a product of powers of the task's measures, and a constant.
 struct CurveShape {
   static constexpr uint32_t kMostMeasures = 4, kMostTerms = 8;
-  enum class Kind { kNone, kTerms, kPower, kPowerOffset };  // kPower: one measure, the exponent is found; no constant
+  enum class Kind { kNone, kTerms, kPower, kPowerOffset };  // kPower: one measure, fitted exponent, no constant
   Kind kind = Kind::kNone;
   uint32_t measures = 1, terms = 1;
   double exponents[kMostTerms][kMostMeasures] = {{1}};
-  uint32_t needs() const noexcept;  // points
+  uint32_t needs() const noexcept;  // minimum number of points
 };
 
 struct CurvePoint {
@@ -25,14 +25,14 @@ struct CurvePoint {
 struct Regression {
   double factors[CurveShape::kMostTerms] = {};
   double exponent = 1, constant = 0;
-  double points = 0;                  // that it goes by; 0: there is none
-  double error = 0;                   // half of them lie no further from it, relative
-  double low[CurveShape::kMostMeasures] = {}, high[CurveShape::kMostMeasures] = {};  // of the measures
-  // NaN: too far from anything that was measured, or nonsense.
+  double points = 0;                  // number of points used; 0: no curve
+  double error = 0;                   // median relative error
+  double low[CurveShape::kMostMeasures] = {}, high[CurveShape::kMostMeasures] = {};  // range of the measures
+  // NaN: too far from any measurement, or not a finite positive number.
   double at(const CurveShape &, const double *measures) const noexcept;
 };
 
-// points 0: they are too few, or do not tell the terms apart. May throw bad_alloc.
+// Returns points 0 if there are too few, or if they do not determine the terms. May throw bad_alloc.
 Regression fit(const CurveShape &, std::span<const CurvePoint>);
 
 }  // namespace consort

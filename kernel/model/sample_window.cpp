@@ -7,11 +7,11 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kNewer = 8;       // measurements that may speak against all before them
-constexpr float kOutlier = 6;        // spreads from the median: an outlier
-constexpr float kUsual = 0.02f;      // of the median: no measurement agrees better with others
-constexpr float kDrift = 0.25f;      // of the median: what counts as a change
-constexpr float kNormal = 1.4826f;   // of a normal distribution: its deviation over the median distance
+constexpr uint32_t kNewer = 8;       // measurements that can outvote all older ones
+constexpr float kOutlier = 6;        // in spreads from the median
+constexpr float kUsual = 0.02f;      // of the median: the smallest spread assumed
+constexpr float kDrift = 0.25f;      // of the median: the smallest change that counts
+constexpr float kNormal = 1.4826f;   // standard deviation over median distance, for a normal distribution
 
 float middle(float *v, uint32_t n) noexcept {
   std::nth_element(v, v + n / 2, v + n);

@@ -1,6 +1,6 @@
-// sample_window.hpp — a bounded window of measurements, and what is believed of them: robust against a few that lie.
+// sample_window.hpp — a bounded window of measurements and a robust estimate from them.
 //
-// A pure value: whoever owns it sees to it that one thread at a time touches it. Allocates nothing.
+// A pure value: the owner ensures that one thread at a time uses it. Allocates nothing.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,26 +12,25 @@ class SampleWindow {
   static constexpr uint32_t kMost = 32;
 
   struct Figure {
-    float median, spread;             // NaN where nothing was measured; spread: about a standard deviation
+    float median, spread;             // NaN without measurements; spread: about a standard deviation
     uint32_t used, outliers;          // of the window
   };
-  // The oldest goes when the window is full. Answers whether the new one lies far from the others.
+  // Replaces the oldest if the window is full. Returns whether the new value is an outlier.
   bool add(float) noexcept;
   Figure figure() const noexcept;
-  // Have things changed for good? The newer part of the window then agrees with itself and not with the older part,
-  // which is dropped.
+  // Detects a lasting change: the newer part agrees with itself but not with the older part. Drops the older part then.
   bool drop_if_drifted() noexcept;
 
   uint32_t size() const noexcept { return n_; }
   std::span<const float> values() const noexcept { return {all_, n_}; }  // oldest first
-  void keep_last(uint32_t n) noexcept;  // of those that there are
+  void keep_last(uint32_t n) noexcept;  // of the values in the window
 
  private:
   float all_[kMost];                  // oldest first
   uint32_t n_ = 0;
 };
 
-// Of some values: their median, and how far the others lie from it.
+// Median of the values and their spread around it.
 SampleWindow::Figure figure_of(std::span<const float>) noexcept;
 
 }  // namespace consort
