@@ -23,7 +23,7 @@ class ModelCurves {
   double at(size_t place, const double *measures) const noexcept { return curve(place).at(shape_, measures); }
   Regression curve(size_t place) const noexcept;           // points 0: no curve
   void put(size_t place, const Regression &) noexcept;     // precondition: the model's mutex is held
-  // Counts news of a size; at_last: its first estimate. Returns true if the curve should be refitted.
+  // Counts a result for a size; at_last: it is the size's first estimate. Returns true if the curve should be refitted.
   bool learned(size_t place, bool at_last) noexcept;
 
   static bool is_kind(uint32_t kind) noexcept { return kind >= CONSORT_MODEL_LINEAR && kind <= CONSORT_MODEL_TERMS; }
