@@ -1,7 +1,7 @@
-// debug.cpp — what a debugger must know to read a runtime that stands still, or its core dump: where the shells are,
-// and at which offsets the words lie that tools/gdb/consort.py reads. It needs no debugging information for that.
+// debug.cpp — data for debuggers that read a stopped process or its core dump: the address of the shells, and the
+// offsets of the fields that tools/gdb/consort.py reads. No debug information is needed.
 //
-// Constant data, exported as consort_debug; nobody in the kernel reads it.
+// Constant data, exported as consort_debug. The kernel itself does not use it.
 #include "observe/debug.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// debug.hpp — the table by which a debugger finds its way without debugging information; see debug.cpp.
+// debug.hpp — the table that lets a debugger read a runtime without debug information; see debug.cpp.
 #pragma once
 #include <consort/plugin.h>
 
@@ -8,8 +8,8 @@
 
 namespace consort {
 struct DebugWord {
-  char name[28];     // the last is empty
-  uint32_t offset;   // or a size, or a mask, as the name says
+  char name[28];     // the last entry's name is empty
+  uint32_t offset;   // or a size or a mask, as the name says
 };
 }  // namespace consort
 

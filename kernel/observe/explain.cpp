@@ -1,5 +1,5 @@
-// explain.cpp — consort_explain(): what a task waits for, in words. Looks without stopping anybody: the answer
-// is of a moment that has passed.
+// explain.cpp — consort_explain(): what a task waits for, in words. Reads without stopping other threads, so the answer
+// describes a past moment.
 #include "observe/explain.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::string describe_runtime(Observation &rt) {
 
 namespace {
 
-// What the kernel itself put between, if the record is still that task's.
+// Returns the label of the kernel's own step, or nullptr if the task is none or its record was reused.
 const char *step_if_any(const Task &t, uint64_t w) {
   if (t.kind != TaskKind::kStep) return nullptr;
   const char *what = step_label(t);
@@ -75,7 +75,7 @@ std::string describe_live(Observation &rt, TaskName name) {
     const std::string memory = rt.execution_memory->describe(name);
     return memory.empty() ? released() : memory;
   }
-  // Who they are stands in their lists, not in the task's: look for it there.
+  // Predecessors are not listed in the task; search the successor lists of other tasks.
   std::string s = "the task waits for ";
   uint32_t named = 0;
   bool cut = false;
@@ -96,7 +96,7 @@ std::string describe_live(Observation &rt, TaskName name) {
       }
   }
   if (named) return s;
-  // The last predecessor does not write the count down: where none is left, it was released.
+  // The last predecessor does not decrement the count; if none was found, the task was released.
   return cut ? s + std::to_string(n) + " predecessors" : released();
 }
 

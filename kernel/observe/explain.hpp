@@ -1,5 +1,5 @@
-// explain.hpp — what only the application can let go of, in words: for consort_explain(), and for a stop that takes
-// long. [any thread]; looks without stopping anybody.
+// explain.hpp — texts for consort_explain(), and for the log if a stop takes long: what each task waits for, and what
+// only the application can release. [any thread]; stops no other thread.
 #pragma once
 #include <string>
 
@@ -7,10 +7,10 @@ namespace consort {
 
 struct Observation;
 
-// What consort_explain() answers: of the runtime as a whole, of one task. May throw bad_alloc.
+// The answers of consort_explain(), for the runtime and for one task. May throw bad_alloc.
 std::string describe_runtime(Observation &);
 std::string describe_task(Observation &, uint64_t name);
 
-std::string describe_held(Observation &);  // a line each, "" if nothing is; may throw bad_alloc
+std::string describe_held(Observation &);  // one line each, "" if nothing is held; may throw bad_alloc
 
 }  // namespace consort

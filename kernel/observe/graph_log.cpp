@@ -22,8 +22,8 @@ char letter_of(uint32_t mode) noexcept {
   return changes(mode) ? 'c' : 'r';
 }
 
-// Of a datum that has contents in one memory alone: that one. Where it has been moved about nobody can tell later what
-// a run had to move for it.
+// Returns the space if the datum has contents in one alone. Once contents have moved, the log cannot tell what a run
+// had to move.
 uint32_t space_of(const Datum &d) noexcept {
   const uint32_t state = d.state.load(std::memory_order_relaxed), space = data_state::space(state);
   return (state & data_state::kValid) && space < Topology::kMaxSpaces ? space : CONSORT_NONE;
@@ -47,7 +47,7 @@ uint32_t GraphLog::datum_of(const Datum &d) {
   return number;
 }
 
-// Models have locks of their own.
+// Called without the mutex, because models have locks of their own.
 GraphLog::StartReport GraphLog::ask(const Task &t, uint32_t what) const {
   StartReport told;
   std::vector<uint32_t> workers;
@@ -131,7 +131,7 @@ void GraphLog::clear() noexcept {
   lost_ = 0;
 }
 
-// What was measured by now says more than what was told when the tasks were submitted, before any of them ran.
+// Prefers the current measurement to the time known at submission, before any of the tasks ran.
 float GraphLog::now_on(const StartReport &told, uint32_t worker) const noexcept {
   const float then = told.on[worker];
   const Row *const row = told.model && told.model->has_history() ? told.model->find(told.row) : nullptr;

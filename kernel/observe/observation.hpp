@@ -12,7 +12,7 @@ struct Observation : Replaying {
   using Replaying::Replaying;
 
   Reports reports;                         // plugins of the registry
-  std::unique_ptr<Tracer> tracer;          // nullptr: no trace is wanted
+  std::unique_ptr<Tracer> tracer;          // nullptr: no trace
 };
 
 }  // namespace consort

@@ -55,7 +55,8 @@ void Reports::tell_all(Observation &rt) const noexcept try {
     auto told = ask_report(*p, record, [](void *user, const char *line) {
       const To &to = *static_cast<To *>(user);
       const std::string text = std::string(to.name) + ": " + line;
-      if (to.rt.log_to.sink) to.rt.log_to.sink(to.rt.log_to.user, kLogInfo, text.c_str());  // asked for, so the level does not matter
+      // requested by a setting, so the level is ignored
+      if (to.rt.log_to.sink) to.rt.log_to.sink(to.rt.log_to.user, kLogInfo, text.c_str());
       else std::fprintf(stderr, "consort: %s\n", text.c_str());
     }, &to);
     if (!told) rt.log(kLogError, told.error().text);

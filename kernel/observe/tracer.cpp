@@ -18,7 +18,7 @@
 namespace consort {
 namespace {
 
-// %p: the number of this process, so that several do not write over one another.
+// Replaces %p by the process number, so that several processes do not write to one file.
 std::string with_process(std::string path) {
   if (const size_t at = path.find("%p"); at != path.npos) path.replace(at, 2, std::to_string(::getpid()));
   return path;
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Tracer>> Tracer::open(Observation &rt) {
   const bool reports = !rt.reports.empty();
   if (path.empty() && !reports) return std::unique_ptr<Tracer>();
   int fd = -1;
-  // NONBLOCK: a pipe without a reader is refused, and not waited for. With a reader it is written like a file.
+  // NONBLOCK: a pipe without a reader is an error instead of a wait. A pipe with a reader is written like a file.
   constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   if (!path.empty() && (fd = ::open(path.c_str(), kHow, 0666)) < 0)
     return error(CONSORT_E_IO, "the setting trace: cannot write " + path + ": " + std::strerror(errno));
@@ -58,7 +58,7 @@ void Tracer::name(Line &line, const Task &t) noexcept try {
   names_[i] = t.codelet->name;
   if (line.named.size() <= i) line.named.resize(i + 1);
   line.named[i] = true;
-} catch (const std::bad_alloc &) {  // then its number is shown
+} catch (const std::bad_alloc &) {  // no memory: its number is shown
 }
 
 void Tracer::ran(uint32_t worker, const Task &t, TaskName name_of_task, uint32_t impl, int64_t expected, uint64_t t0,
@@ -86,12 +86,12 @@ void Tracer::decided(TaskName task, uint32_t worker, float run, uint64_t end) no
   decisions_.add(d, most_);
 }
 
-// One line each, fields parted by tabs; times in ns, of the runtime's clock.
+// One line for each record, fields separated by tabs; times in ns of the runtime's clock.
 std::string Tracer::text() const {
   std::string all = "consort trace 1\n";
   all += std::string("clock\t") + (rt_.virtual_time ? "virtual" : "real") + "\n";
   all += "scheduler\t" + one_line(std::string(rt_.policy.name())) + "\n";
-  const std::lock_guard lock(mutex_);  // copies that nobody waits for may still be on their way
+  const std::lock_guard lock(mutex_);  // copies that no task waits for may still be in flight
   for (const auto &w : rt_.workers)
     all += "worker\t" + std::to_string(w->id) + "\t" + one_line(w->unit.name) + "\t" + one_line(w->unit.desc.klass) +
            "\n";

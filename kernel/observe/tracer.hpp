@@ -2,11 +2,12 @@
 // changes nothing that it looks at. It includes every room below; memory and api use it. Start with tracer.hpp, then
 // explain.hpp.
 //
-// tracer.hpp — what ran where and when: the last runs of each worker, copies, and what the policy expected; as a file.
+// tracer.hpp — records a bounded number of runs of each worker, copies, and the policy's expectations, and writes them
+// to a file.
 //
-// Owned by the runtime, there only where the setting `trace` names a file or `reports` somebody who reads it; written when
-// the runtime stops, when nothing runs any more. A worker's ring is written by whoever has that worker's turn; all else goes under a leaf mutex. Nothing
-// here fails anybody: what finds no memory is counted as lost.
+// Owned by the runtime; exists only if the setting `trace` names a file or `reports` names a report. Written at the
+// stop, when nothing runs. The holder of a worker's token writes the worker's ring; all else is written under a leaf
+// mutex. Errors never reach the caller: what finds no memory is counted as lost.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,7 @@ struct Observation;
 
 class Tracer final : public RunObserver {
  public:
-  static Result<std::unique_ptr<Tracer>> open(Observation &);  // nullptr: nobody wants one
+  static Result<std::unique_ptr<Tracer>> open(Observation &);  // nullptr: not requested
   ~Tracer();
 
   void ran(uint32_t worker, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
@@ -33,12 +34,12 @@ class Tracer final : public RunObserver {
   void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
               consort_status) noexcept override;
   void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept override;
-  GraphLog *graph() const noexcept { return graph_.get(); }  // nullptr: nobody wants to know
-  void close() noexcept;                                     // once: writes the file
+  GraphLog *graph() const noexcept { return graph_.get(); }  // nullptr: not requested
+  void close() noexcept;                                     // writes the file; called once
 
-  // -- while nothing runs --
-  std::string text() const;                                  // what the file will have; may throw bad_alloc
-  void clear() noexcept;                                     // it begins anew
+  // -- precondition: nothing runs --
+  std::string text() const;                                  // contents of the file; may throw bad_alloc
+  void clear() noexcept;                                     // discards all entries
 
  private:
   struct Run {
@@ -59,7 +60,7 @@ class Tracer final : public RunObserver {
     uint32_t worker;
     float run;
   };
-  // The last of them, once there are more than may be kept.
+  // A ring buffer that keeps the latest entries.
   template <class T> class Ring {
    public:
     void add(const T &one, size_t most) noexcept {
@@ -88,7 +89,7 @@ class Tracer final : public RunObserver {
   };
   struct alignas(64) Line {          // of a worker
     Ring<Run> runs;
-    std::vector<bool> named;         // codelets whose names were noted
+    std::vector<bool> named;         // codelets whose names were recorded
   };
 
   Tracer(Observation &, std::string path, int fd, size_t most, bool graph);
@@ -99,8 +100,8 @@ class Tracer final : public RunObserver {
   int fd_;
   const size_t most_;
   std::vector<Line> lines_;
-  mutable std::mutex mutex_;         // guards what follows; above the graph's alone
-  Line others_;                      // runs of bodies that had lost their worker's turn
+  mutable std::mutex mutex_;         // guards the members below; of higher rank than the graph log's mutex alone
+  Line others_;                      // bodies that ran after they had given up their worker's token
   Ring<Copy> copies_;
   Ring<Decision> decisions_;
   std::vector<std::string> names_;   // of codelets, by number
