@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "CONSORT_";
 
-// Variables of ours that are no settings: where the settings are, and what the tests and the command read.
+// Reserved variables that are no settings; they belong to tests and tools.
 bool is_reserved(std::string_view variable) { return variable == "CONSORT_CONFIG" || variable == "CONSORT_FULL"; }
 
 // "plugin.depth" -> "CONSORT_PLUGIN__DEPTH"
@@ -53,8 +53,7 @@ const char *or_empty(const char *s) { return s ? s : ""; }
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// How surely these words speak of the key: 0 not at all; 1 there is such a word; 2 it stands there as a key, or with
-// its value.
+// How surely the words name the key. 0: not at all. 1: the word occurs. 2: it occurs as a key, or with its value.
 int speaks_of(std::string_view words, const std::string &plugin, std::string_view key, std::string_view value) {
   int surely = 0;
   for (size_t at = 0; (at = words.find(key, at)) != words.npos; at += key.size()) {
@@ -73,7 +72,7 @@ int speaks_of(std::string_view words, const std::string &plugin, std::string_vie
 
 Result<std::shared_ptr<Config>> Config::load(const consort_settings *settings) {
   std::shared_ptr<Config> config(new Config);
-  consort_settings said{};  // what an older caller does not know of is zero
+  consort_settings said{};  // fields unknown to an older caller are zero
   if (settings) {
     if (!CONSORT_HAS(settings, consort_settings, flags))
       return error(CONSORT_E_INVAL,
@@ -116,7 +115,7 @@ Result<void> Config::read_file(const char *path) {
   return {};
 }
 
-// The value of an old name counts for the new one, unless that is given in the same place.
+// The value of an old name is used for the new one, unless the same source also gives the new one.
 void Config::rename_old_keys() {
   for (const OldKey &k : old_kernel_keys()) {
     const auto note = [&](const std::string &origin) {
@@ -144,7 +143,7 @@ void Config::read_environment() {
     if (equals == variable.npos || !variable.starts_with(kPrefix)) continue;
     const std::string_view name = variable.substr(0, equals);
     const std::string_view value = variable.substr(equals + 1);
-    if (!is_reserved(name) && !value.empty()) environment_.emplace(name, value);  // empty is as good as unset
+    if (!is_reserved(name) && !value.empty()) environment_.emplace(name, value);  // an empty variable counts as unset
   }
 }
 
@@ -166,7 +165,7 @@ const Config::Given *Config::given(const std::string &key) const {
   return nullptr;
 }
 
-// The environment stands between code and texts.
+// The environment has lower priority than code and higher than texts.
 Result<Config::Known> Config::resolve(const std::string &key, const consort_param &p) const {
   const std::string type = or_empty(p.type), range = or_empty(p.range);
   Given value{or_empty(p.dflt), "default", Written::kText};
@@ -188,7 +187,7 @@ Result<void> Config::settle_kernel_keys() {
     auto known = resolve(p.key, p);
     if (!known) {
       std::string text = known.error().text;
-      for (const std::string &note : notes_)  // the name that was written is another one
+      for (const std::string &note : notes_)  // the name as written is the old one
         if (note.find("write \"" + std::string(p.key) + "\"") != note.npos) text += "; " + note;
       return error(known.error().status, std::move(text));
     }
@@ -231,7 +230,7 @@ std::string Config::origin(std::string_view key) const {
 
 // -- the plugins' keys ----------------------------------------------------------------------------------------
 
-// These keys of the kernel speak for all plugins that have one of that name and are not told by their own.
+// These kernel keys are defaults for all plugins that have a key of that name without a value of its own.
 Result<void> Config::inherit(const std::string &plugin, const consort_param &p, Known *known) const {
   const std::string_view key = p.key;
   if (key != "workers" && key != "seed" && key != "time") return {};
@@ -270,7 +269,7 @@ Result<void> Config::declare(const std::string &plugin, const consort_param *par
                                       did_you_mean(key, names_of(*section)) + "; consort config lists what there is");
   };
   const std::lock_guard lock(mutex_);
-  // Two kinds may have a plugin of one name: they share the section, and neither knows all its keys.
+  // Plugins of two kinds may share a name and so a section; then neither knows all its keys.
   const bool shared = std::count(known_plugins_.begin(), known_plugins_.end(), plugin) > 1;
   if (!shared) {
     for (const auto *layer : {&code_, &text_, &file_})

@@ -1,9 +1,9 @@
-// config.hpp — what a runtime was told: settings in code > environment > TOML text > TOML file > default.
+// config.hpp — the settings of a runtime: code > environment > TOML text > TOML file > default.
 //
-// Owned by the runtime, shared with its registry. Loaded once; afterwards it grows only by declare(), when a
-// plugin brings its own keys. [any] thread may ask; a mutex (rank: leaf) guards what declare() adds, so nothing
-// here belongs on a hot path. It never reads the environment of a privileged process, and never guesses: a
-// key or a value that is not understood is an error that names the place and the nearest right one.
+// Owned by the runtime, shared with its registry. Loaded once; afterwards it grows only by declare(), when a plugin
+// declares its keys. [any] thread may read. A mutex (rank: leaf) guards what declare() adds, so the hot path must not
+// read it. The environment of a privileged process is ignored. An unknown key or an invalid value is an error that
+// names its place and the nearest valid one.
 #pragma once
 #include <consort/consort.h>
 
@@ -30,36 +30,36 @@ class Config {
   // settings may be NULL. The file is settings->file, else $CONSORT_CONFIG, else none.
   static Result<std::shared_ptr<Config>> load(const consort_settings *settings);
 
-  // Of a kernel key (config_keys.cpp). A key that is not declared there answers "", 0, false.
+  // Values of kernel keys (config_keys.cpp). A key that is not declared there yields "", 0, false.
   std::string_view text(std::string_view key) const;
   int64_t number(std::string_view key) const;
   bool flag(std::string_view key) const;
-  std::vector<std::string> list(std::string_view key) const;  // elements between commas, blanks trimmed, none empty
+  std::vector<std::string> list(std::string_view key) const;  // elements between commas, trimmed, without empty ones
   std::string origin(std::string_view key) const;
 
-  // A plugin's own keys, section [plugin]. Values given for them are checked against type and range; a key given
-  // in that section which is not among them is an error. Declaring again replaces.
+  // Declares a plugin's keys, section [plugin]. Given values are checked against type and range; a given key that is
+  // not declared is an error. Declaring again replaces.
   Result<void> declare(const std::string &plugin, const consort_param *params, uint32_t n);
-  // Resolved value; the pointer is good as long as the Config. NULL: not declared.
+  // Returns the resolved value; the pointer lives as long as the Config. NULL: not declared.
   const char *param(const std::string &plugin, std::string_view key) const;
 
-  // Where the key stands that a plugin speaks of in `words`, having refused its value: "file x.toml:3". "": it speaks
-  // of none that was given. `any_word`: the key may stand there like any word; else as "key = " or "plugin.key".
+  // Returns the place of the setting that a plugin names in `words` after it refused a value: "file x.toml:3". Returns
+  // "" if `words` name no given setting. `any_word`: the key may appear as any word; else as "key = " or "plugin.key".
   std::string place_named(const std::string &plugin, std::string_view words, bool any_word) const;
 
-  // Which sections may be there: the names of all plugins found. Told once by the registry.
+  // The names of all plugins found, which are the valid sections. Called once by the registry.
   void know_plugins(std::vector<std::string> names);
-  // Sections that no known plugin has. (Unknown top-level keys never pass load().)
+  // Fails if a section belongs to no known plugin. (load() has rejected unknown top-level keys.)
   Result<void> check_unused() const;
-  // Variables that begin with CONSORT_ and mean nothing here: worth a warning, no error, as others may read them.
+  // Unknown variables that begin with CONSORT_: a warning and no error, since another program may read them.
   std::vector<std::string> strange_variables() const;
-  // All that is worth a line in the log: those, old names of keys, a file that others may write.
+  // All warnings for the log: unknown variables, old names of keys, a settings file that other users may write.
   std::vector<std::string> warnings() const;
 
   std::vector<Entry> entries() const;  // kernel keys, then plugin by plugin
 
  private:
-  struct Given {                                // as written, and where
+  struct Given {                                // text and place of a given value
     std::string value, origin;
     Written written = Written::kText;
   };
@@ -79,13 +79,13 @@ class Config {
   Result<Known> resolve(const std::string &key, const consort_param &) const;
 
   std::map<std::string, Given, std::less<>> file_, text_, code_;  // by dotted key
-  std::map<std::string, std::string, std::less<>> environment_;   // by variable, CONSORT_… alone
+  std::map<std::string, std::string, std::less<>> environment_;   // by variable, names with CONSORT_ alone
   Section kernel_;                                                // fixed after load()
   std::vector<std::string> notes_;                                // warnings of load(); fixed after it
 
-  mutable std::mutex mutex_;                                      // guards all below
+  mutable std::mutex mutex_;                                      // guards the members below
   std::map<std::string, Section, std::less<>> sections_;
-  std::vector<std::unique_ptr<Section>> retired_;                 // replaced declarations: their pointers stay good
+  std::vector<std::unique_ptr<Section>> retired_;  // replaced declarations; kept because callers hold pointers to them
   std::vector<std::string> known_plugins_;
 };
 

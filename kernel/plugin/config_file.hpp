@@ -1,6 +1,6 @@
-// config_file.hpp — TOML to a flat list of keys with their lines. The one room that knows toml++.
+// config_file.hpp — converts TOML to a flat list of keys with their lines. The only unit that uses toml++.
 //
-// Pure but for reading the file; [control]. It knows no key: what they mean is the Config's affair.
+// Pure except for reading the file; [control]. It knows no keys: Config interprets them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -18,9 +18,9 @@ struct ConfigLine {
   Written written = Written::kText;
 };
 
-// place: how errors and lines name the text ("file x.toml", "text"); ":line" is added.
+// place: the name of the text in errors ("file x.toml", "text"); ":line" is appended.
 Result<std::vector<ConfigLine>> read_toml(std::string_view text, const std::string &place);
-// others: what who_else_may_write() says of it; may be NULL.
+// others: receives the result of who_else_may_write(); may be NULL.
 Result<std::string> read_config_file(const char *path, std::string *others = nullptr);
 
 }  // namespace consort

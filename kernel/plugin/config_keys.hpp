@@ -1,6 +1,6 @@
 // config_keys.hpp — the kernel's own settings: key, type, default, range, help.
 //
-// One constant table, in the form in which plugins declare theirs. [any] thread.
+// One constant table, in the format in which plugins declare their keys. [any] thread.
 #pragma once
 #include <consort/plugin.h>
 
@@ -10,7 +10,7 @@ namespace consort {
 
 std::span<const consort_param> kernel_keys() noexcept;
 
-// A name that a key had before, which still works and is warned about. hint: what follows the warning.
+// A former name of a key, which still works and causes a warning. hint: appended to the warning.
 struct OldKey {
   const char *old_name, *name, *hint;
 };

@@ -17,7 +17,7 @@ std::string_view trim(std::string_view s) {
   return first == s.npos ? std::string_view{} : s.substr(first, s.find_last_not_of(blanks) - first + 1);
 }
 
-// What a range of numbers is compared in: exact for all integers, and for doubles.
+// A bound or value of a numeric range: exact for all integers, and for doubles.
 struct Number {
   __int128 whole = 0;
   double real = 0;
@@ -31,7 +31,7 @@ bool read_whole(std::string_view s, __int128 *out) {
   int base = 10;
   if (s.starts_with("0x") || s.starts_with("0X")) base = 16, s.remove_prefix(2);
   if (s.empty() || s[0] == '-' || s[0] == '+') return false;
-  std::string digits(s);  // 1_000_000 reads like 1000000
+  std::string digits(s);  // 1_000_000 means 1000000
   if (digits.front() == '_' || digits.back() == '_') return false;
   std::erase(digits, '_');
   uint64_t n = 0;

@@ -1,7 +1,7 @@
-// config_value.hpp — a setting's value: its type, its range, its one way of being written.
+// config_value.hpp — the value of a setting: its type, its range, its canonical text.
 //
-// Types: bool, i32, i64, u32, u64, f64, string, list (strings between commas). Ranges: "a..b" for numbers (either
-// end may be missing), "x|y|z" for anything, each element of a list included. Pure functions, [any] thread.
+// Types: bool, i32, i64, u32, u64, f64, string, list (strings between commas). Ranges: "a..b" for numbers (either end
+// may be missing), "x|y|z" for anything, including each element of a list. Pure functions, [any] thread.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,21 +12,22 @@
 
 namespace consort {
 
-// How it stands in a file. What comes as a text, from anywhere, is read by what is expected.
+// How a value is written in a file. A value from a text is parsed by the expected type.
 enum class Written : uint8_t { kText, kInteger, kReal, kTruth, kArray };
 
 struct ConfigValue {
   std::string text;    // canonical: decimal numbers, true or false, list elements without blanks
-  int64_t number = 0;  // numbers (u64: its bits; f64: cut), bool: 0 or 1
+  int64_t number = 0;  // numbers (u64: its bits; f64: truncated), bool: 0 or 1
 };
 
-// The error says what is expected, not where the value came from: "expects u32 in 1..64, not \"many\"".
+// The error text states what is expected, not where the value came from: "expects u32 in 1..64, not \"many\"".
 Result<ConfigValue> read_value(std::string_view text, std::string_view type, std::string_view range);
-// Is that a way to write a value of this type? `strict`: a text stands in quotes; else its reader takes a number, too.
+// Checks that a value of this type may be written so. `strict`: texts must be quoted; else a number is accepted as
+// text.
 Result<void> check_written(Written, std::string_view text, std::string_view type, std::string_view range, bool strict);
-// Is this a type, and a range that makes sense with it? For what plugins declare.
+// Checks that the type is known and the range fits it. For declarations of plugins.
 Result<void> check_type(std::string_view type, std::string_view range);
 
-std::vector<std::string> split_list(std::string_view text, char separator = ',');  // trimmed, none empty
+std::vector<std::string> split_list(std::string_view text, char separator = ',');  // trimmed, without empty elements
 
 }  // namespace consort

@@ -37,9 +37,9 @@ constexpr Elf64_Half kMachine = 258;
 constexpr unsigned char kOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 
 constexpr size_t kPage = 4096, kMostHeaders = 512, kMostNotes = 1 << 20;
-constexpr size_t kHead = 12;  // of a note: two sizes and a type
+constexpr size_t kHead = 12;  // size of a note's head: two sizes and a type
 
-// A file of `size` bytes of which the first are at hand; the rest is fetched if there is a descriptor.
+// A file of `size` bytes of which the first are in memory; the rest is read if there is a descriptor.
 struct Bytes {
   std::span<const std::byte> head;
   int fd;
@@ -53,7 +53,7 @@ struct Bytes {
     while (n && fd >= 0) {
       const ssize_t got = ::pread(fd, out, n, static_cast<off_t>(from));
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;  // shrank meanwhile
+      if (got <= 0) return false;  // the file shrank meanwhile
       out += got, from += static_cast<uint64_t>(got), n -= static_cast<uint64_t>(got);
     }
     return n == 0;
@@ -64,7 +64,7 @@ Error cut_off(const char *what) {
   return error(CONSORT_E_INVAL, std::string("is cut off: its ") + what + " lies beyond its end");
 }
 
-// So that it may stand in a message: one line, and an end.
+// Makes a text printable in a message: one line, zero-terminated.
 template <size_t N>
 void make_printable(char (&text)[N]) {
   text[N - 1] = 0;
@@ -72,7 +72,7 @@ void make_printable(char (&text)[N]) {
     if (*c < ' ' || *c > '~') *c = '?';
 }
 
-// One block of notes. Padding of names and contents is `align`: 4, or 8 as some linkers have it.
+// One block of notes. Names and contents are padded to `align`: 4, or 8 with some linkers.
 void collect(std::span<const std::byte> block, uint64_t align, std::vector<consort_note> *out) {
   align = align == 8 ? 8 : 4;
   const auto padded = [&](uint64_t n) { return (n + align - 1) & ~(align - 1); };
@@ -118,7 +118,7 @@ Result<std::vector<consort_note>> parse(const Bytes &file) {
   std::vector<consort_note> notes;
   std::vector<std::byte> block;
   for (const Elf64_Phdr &s : segments) {
-    // What is loaded must be there, or the loader would fault on it.
+    // Loadable contents must be complete, or the loader would fault on them.
     if (s.p_type == PT_LOAD && (s.p_offset > file.size || s.p_filesz > file.size - s.p_offset))
       return cut_off("contents");
     if (s.p_type != PT_NOTE || s.p_filesz > kMostNotes) continue;
@@ -145,7 +145,8 @@ const char *sanitizer_name(uint32_t s) {
 Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file) { return parse({file, -1, file.size()}); }
 
 Result<std::vector<consort_note>> read_notes(const std::string &path) {
-  const shared::PlainFile file(path.c_str(), shared::PlainFile::kAnySize);  // a page of it is read, and what its headers name
+  // reads one page of it, and what its headers name
+  const shared::PlainFile file(path.c_str(), shared::PlainFile::kAnySize);
   if (!file) return error(CONSORT_E_IO, file.why());
   std::byte page[kPage];
   ssize_t n;
@@ -165,7 +166,7 @@ Result<void> check_note(const consort_note &note, const std::string &path) {
             version_of(our_major, our_minor) +
             ": rebuild it with this host's SDK, install its build for this host, or leave it out of CONSORT_PLUGINS");
   };
-  // A minor of ours that is older than the plugin's is fine from major 1 on, unless the plugin says it is not.
+  // A host minor older than the plugin's is accepted from major 1 on, unless the plugin requires the minor.
   const auto fits = [&](unsigned major, unsigned minor, unsigned our_major, unsigned our_minor) {
     return CONSORT_ABI_OK(our_major, our_minor, major, minor) &&
            !((note.flags & CONSORT_PF_NEEDS_MINOR) && minor > our_minor);

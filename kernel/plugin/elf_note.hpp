@@ -1,8 +1,8 @@
-// elf_note.hpp — who a plugin file says it is, read without loading it.
+// elf_note.hpp — reads the name, kind and version of a plugin from its file without loading it.
 //
-// Reads the notes of a shared object of this machine's kind: the file's first page, and more only if the notes
-// lie elsewhere. It trusts nothing in the file: every offset and size is checked against the file's end before
-// it is used, every count is bounded. [any] thread; it allocates little and keeps nothing.
+// Reads the notes of a shared object for this architecture: the file's first page, and more only if the notes lie
+// elsewhere. Nothing in the file is trusted: each offset and size is checked against the file's end before use, each
+// count is bounded. [any] thread; allocates little and keeps nothing.
 #pragma once
 #include <consort/plugin.h>
 
@@ -17,12 +17,12 @@ namespace consort {
 
 inline constexpr size_t kNotesPerFile = 16;
 
-// Names and versions in the answer end with a zero byte. The error says what is wrong with the file, in the form
-// "is cut off: …". E_UNSUPPORTED: a sound shared object without a note of ours; E_IO: cannot be read.
+// Names and versions in the result are zero-terminated. The error text says what is wrong with the file: "is cut off:
+// …". E_UNSUPPORTED: a valid shared object without a Consort note. E_IO: cannot be read.
 Result<std::vector<consort_note>> read_notes(const std::string &path);
 Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file);
 
-// May this host take a plugin that says this about itself? The error is one line that says what to do.
+// Checks that this host can load a plugin with this note. The error is one line that says what to do.
 Result<void> check_note(const consort_note &, const std::string &path);
 
 }  // namespace consort

@@ -1,6 +1,6 @@
-// file_ownership.hpp — may another user than root and this process's own change a file, or a folder's contents?
+// file_ownership.hpp — checks whether users other than root and the process's own may change a file or folder.
 //
-// What such a file says is still believed: the answer is a warning, in words. [any] thread.
+// The file is used all the same: the result is the text of a warning. [any] thread.
 #pragma once
 #include <sys/stat.h>
 
@@ -8,8 +8,8 @@
 
 namespace consort {
 
-// "may be written by others (mode 0777): chmod go-w" or "belongs to user 1001, …"; "": nobody else may write.
-// The private group of a user, whose number is the user's, counts as the user.
+// Returns "may be written by others (mode 0777): chmod go-w" or "belongs to user 1001, …", or "" if no other user may
+// write. A group whose number is the user's is that user's private group and is accepted.
 std::string who_else_may_write(const struct stat &);
 
 }  // namespace consort

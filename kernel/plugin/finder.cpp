@@ -17,7 +17,7 @@ namespace {
 
 enum Rank { kNamed, kLinked, kPath, kOwn };
 
-// 1.10.0 is above 1.9.2; 1.0.0 above 1.0.0-rc1; numbers as numbers, all else as letters.
+// Compares versions: 1.10.0 > 1.9.2; 1.0.0 > 1.0.0-rc1; numbers by value, all else as text.
 int compare_versions(std::string_view a, std::string_view b) {
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   size_t i = 0, j = 0;
@@ -64,7 +64,8 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
     item.source.rank = rank;
     item.found.path = path;
     item.found.name = path.substr(path.rfind('/') + 1);
-    const bool foreign = notes.error().status == CONSORT_E_UNSUPPORTED;  // somebody's library, which may lie here
+    // a shared object that is no plugin; it may lie in the folder
+    const bool foreign = notes.error().status == CONSORT_E_UNSUPPORTED;
     refuse(item, path + " " + notes.error().text, rank == kNamed || !foreign ? kLogWarn : kLogInfo);
     items_.push_back(std::move(item));
     return;
@@ -109,7 +110,7 @@ void Registry::Finder::add_files() {
   if (const std::string own = own_folder(); !own.empty()) add_folder(own + "/consort/plugins", kOwn);
 }
 
-// Its manifest is asked for now: it costs a call, and there is no note to read.
+// Asks for the manifest at once: that costs one call, and there is no note to read.
 Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t index) {
   const std::string who = "modules[" + std::to_string(index) + "]";
   if (!entry) return error(CONSORT_E_INVAL, "settings: " + who + " is NULL");
@@ -120,11 +121,11 @@ Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t inde
     Manifest manifest;
     if (auto filled = manifest.fill((*module)->plugins[i], nullptr, who); !filled) return filled.error();
     const consort_plugin &p = manifest.plugin;
-    consort_note note{};  // what its file would say: no other version is taken because it is linked in
+    consort_note note{};  // the note that its file would have; a linked plugin gets the same version check
     note.host_major = CONSORT_HOST_MAJOR, note.host_minor = CONSORT_HOST_MINOR, note.sanitizer = CONSORT_SAN;
     note.kind = static_cast<uint16_t>(p.kind), note.flags = static_cast<uint16_t>(p.flags);
     note.abi_major = p.abi_major, note.abi_minor = p.abi_minor;
-    std::strcpy(note.name, p.name);  // fill() has seen that it fits
+    std::strcpy(note.name, p.name);  // fill() has checked the length
     if (auto fine = check_note(note, who); !fine) return fine.error();
     items_.push_back({{p.name, p.version, "", "", p.kind, true, static_cast<uint16_t>(p.flags), p.abi_major,
                        p.abi_minor, CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, CONSORT_SAN},
@@ -135,7 +136,7 @@ Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t inde
 
 Result<void> Registry::Finder::select() {
   const std::string origin = config_.origin("plugins");
-  for (const Item &i : items_)  // a file that was asked for by its path
+  for (const Item &i : items_)  // files named by path
     if (i.source.rank == kNamed && !i.found.usable) return error(CONSORT_E_UNSUPPORTED, origin + ": " + i.found.reason);
   std::vector<std::string> wanted, names;
   for (const std::string &word : config_.list("plugins")) {
@@ -153,7 +154,7 @@ Result<void> Registry::Finder::select() {
   const auto is_wanted = [&](const Found &f) {
     return std::find(wanted.begin(), wanted.end(), f.name) != wanted.end();
   };
-  std::vector<uint32_t> kinds;  // of which some were wanted: of those no others
+  std::vector<uint32_t> kinds;  // kinds of the wanted plugins; other plugins of these kinds are left out
   for (const std::string &word : wanted) {
     const Item *refused = nullptr;
     bool there = false;
@@ -193,7 +194,7 @@ void Registry::Finder::ask_admission() {
 Result<void> Registry::Finder::choose() {
   Result<void> selected = select();
   ask_admission();
-  // A file named outright beats all; else the higher version; else the nearer place; else whoever came first.
+  // Order: a file named by path, then the higher version, then the nearer place, then the one found first.
   const auto beats = [](const Item &a, const Item &b) {
     if ((a.source.rank == kNamed) != (b.source.rank == kNamed)) return a.source.rank == kNamed;
     if (const int c = compare_versions(a.found.version, b.found.version); c != 0) return c > 0;

@@ -28,7 +28,7 @@ void host_log(const consort_host *h, int32_t level, const char *utf8) {
   }
   try {
     host.log.write(level, host.plugin + ": " + utf8);
-  } catch (...) {  // no memory for the name: the words matter more
+  } catch (...) {  // no memory for the name: log the text alone
     host.log.write(level, utf8);
   }
 }
@@ -85,14 +85,14 @@ int32_t log_level(std::string_view name) noexcept {
 
 void Log::write(int32_t l, const char *utf8) const noexcept {
   if (!wants(l)) return;
-  // Newlines stay: the kernel's own texts have several lines. Those of plugins were escaped before (host_log).
+  // Newlines are kept: texts of the kernel may have several lines. Texts of plugins were escaped before (host_log).
   char safe[2048];
   if (!shared::is_printable(utf8, shared::Newlines::kKeep)) {
     safe[shared::make_printable(utf8, safe, sizeof safe - 1, shared::Newlines::kKeep)] = 0;
     utf8 = safe;
   }
   if (sink) return sink(user, l, utf8);
-  char line[1024];  // one write: lines of several threads do not mix
+  char line[1024];  // one write, so that lines of several threads do not mix
   const int n = std::snprintf(line, sizeof line - 1, "consort %s: %s",
                               kLevels[l < kLogError   ? kLogError
                                       : l > kLogDebug ? kLogDebug

@@ -1,6 +1,6 @@
-// The registry's way through layers: who is named, and who then stands in a plugin's place.
+// Layers in the registry: starts the named ones and wraps the tables of other plugins.
 //
-// [control], under the registry's mutex. Where no layer is named, a plugin's tables stay what they were.
+// [control], under the registry's mutex. Without layers a plugin's tables stay unchanged.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,8 @@
 
 namespace consort {
 
-// Before anything else is started, so that they end last. One that is not there, or does not start, is an error.
+// Starts the layers before all other plugins, so that they end last. A layer that is missing or does not start is an
+// error.
 Result<void> Registry::open_layers() {
   if (layers_open_) return {};
   std::vector<Plugin *> layers;
@@ -32,12 +33,12 @@ Result<void> Registry::open_layers() {
   return {};
 }
 
-// The last named comes first, so the first named is outermost. What a layer is given stays as it is: it may be called
-// as long as the layer lives.
+// Passes the plugin's manifest to each layer, from the last named to the first, so the first named is outermost. The
+// tables given to a layer stay unchanged: the layer may call them as long as it lives.
 Result<void> Registry::pass_layers(Live &live) {
   if (live.passed || live.manifest.plugin.kind == CONSORT_KIND_LAYER) return {};
   if (layers_.empty()) return live.passed = true, Result<void>();
-  Manifest manifest(live.manifest);  // the plugin's own, until all have answered
+  Manifest manifest(live.manifest);  // the plugin's own, until all layers have answered
   manifest.plugin.ops = &manifest.ops;
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     auto beneath = std::make_unique<Manifest>(manifest);
@@ -50,7 +51,7 @@ Result<void> Registry::pass_layers(Live &live) {
     const consort_status status = guarded(who, "wrap", [&] {
       return outer = (*layer)->layer()->wrap((*layer)->self, live.host->table(), &inner), consort_status{CONSORT_OK};
     });
-    live.beneath.push_back(std::move(beneath));  // for good: the layer has seen it
+    live.beneath.push_back(std::move(beneath));  // never freed: the layer has a pointer to it
     if (status < 0) return error(status, words(status));
     if (!outer) return error(CONSORT_E_UNSUPPORTED, who + " refuses: " + words(CONSORT_E_UNSUPPORTED));
     if (outer == &inner) continue;

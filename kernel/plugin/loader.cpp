@@ -19,7 +19,7 @@ Result<Module> Module::open(const std::string &path, bool unloadable) {
     return module;
   } catch (const std::bad_alloc &) {
     throw;
-  } catch (const std::exception &e) {  // its words are the system's, its code says little
+  } catch (const std::exception &e) {  // the text is the system's; the code carries no information
     return error(CONSORT_E_ABI, path + " cannot be loaded: " + e.what());
   }
 }
@@ -29,7 +29,7 @@ std::string own_folder() {
   link_map *map = nullptr;
   if (!dladdr1(reinterpret_cast<void *>(&own_folder), &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP))
     return {};
-  // Of the program itself the linker keeps no name, and dladdr answers argv[0], which may say anything.
+  // The linker keeps no name for the program itself, and dladdr returns argv[0], which may be anything.
   const char *name = map && map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
   std::error_code problem;
   const auto file = std::filesystem::canonical(name, problem);

@@ -1,8 +1,8 @@
-// loader.hpp — a plugin's file in the process: opened, its one symbol found, kept.
+// loader.hpp — loads a plugin's file: opens it, finds its one symbol, keeps it mapped.
 //
-// The one room that loads code (by Boost.DLL). Symbols stay local, all are bound at once. A module stays mapped
-// after its last owner is gone unless it was opened as unloadable: code that its vendor never tried to unload
-// is not unloaded. [control].
+// The only unit that loads code (by Boost.DLL). Symbols stay local, all are bound at once. A module stays mapped after
+// its last owner is gone, unless it was opened as unloadable: a plugin must declare that its code can be unloaded.
+// [control].
 #pragma once
 #include <consort/plugin.h>
 
@@ -16,7 +16,7 @@ namespace consort {
 class Module {
  public:
   Module() = default;
-  // The error is the system's own words: which library or symbol is missing.
+  // The error is the system's text: it names the missing library or symbol.
   static Result<Module> open(const std::string &path, bool unloadable);
   explicit Module(consort_entry_fn *linked) : entry_(linked) {}
   consort_entry_fn *entry() const noexcept { return entry_; }
@@ -26,7 +26,7 @@ class Module {
   consort_entry_fn *entry_ = nullptr;
 };
 
-// The folder that holds this library (or the program that it is linked into), "" if that cannot be told.
+// Returns the folder of this library (or of the program that contains it), "" if unknown.
 std::string own_folder();
 
 }  // namespace consort

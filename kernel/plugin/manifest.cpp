@@ -7,13 +7,13 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kTooLarge = 1 << 16;  // bytes of a table: a size beyond is no size
+constexpr uint32_t kTooLarge = 1 << 16;  // bytes of a table: a larger size is invalid
 constexpr uint32_t kMostParams = 1024;
 
 struct Filler {
   std::string *holes;
 
-  // A hole answers kAnswer.
+  // A stub returns kAnswer.
   template <auto kAnswer, class R, class... A>
   void operator()(R (*&f)(A...), const char *name) const {
     if (f) return;
@@ -41,7 +41,7 @@ void fill_holes(consort_driver_ops &t, const Filler &fill) {
   FILL(queue_close, 0);
   FILL(submit, 0);
   FILL(poll, 0);
-  if (t.flags & CONSORT_DRV_FD) {  // promised, so both must be there
+  if (t.flags & CONSORT_DRV_FD) {  // the flag promises both functions
     FILL(event_fd, -1);
     FILL(arm, no);
   }
@@ -98,7 +98,7 @@ void fill_holes(consort_report_ops &t, const Filler &fill) { FILL(report, CONSOR
 void fill_holes(consort_layer_ops &t, const Filler &fill) { FILL(wrap, nullptr); }
 #undef FILL
 
-// least: the table of the first version of its family, below which there is nothing to work with.
+// least: size of the table in the first version of its family; a smaller table is rejected.
 template <class T>
 Result<void> copy_table(const void *theirs, uint32_t least, T *mine, std::string *holes, const std::string &who) {
   if (reinterpret_cast<uintptr_t>(theirs) % alignof(T) != 0)
@@ -139,7 +139,7 @@ Result<void> check(const consort_plugin &p, const consort_note *note, const std:
   return {};
 }
 
-// Lists that the kernel walks: a count without its list, or a filter without a function, would end the process there.
+// Lists that the kernel iterates: a count without a list, or a filter without a function, would crash the process.
 Result<void> check_lists(consort_interface_ops &t, const std::string &who) {
   constexpr uint32_t kMostEntries = 4096;
   const auto bad = [&](const char *what, uint32_t n, bool there) -> Result<void> {

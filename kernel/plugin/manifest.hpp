@@ -1,8 +1,8 @@
-// manifest.hpp — a plugin's manifest and function table as this host knows them: checked, copied, holes filled.
+// manifest.hpp — a checked copy of a plugin's manifest and function table, complete for this host's version.
 //
-// The copy is made once, when a plugin is loaded, so that nobody ever asks again whether a function is there. A
-// mandatory function that is missing becomes one that answers E_UNSUPPORTED (or 0, where it counts); optional
-// hooks stay NULL. Owned by the registry; immutable afterwards, so [any] thread may read.
+// The copy is made once, when a plugin is loaded, so callers need not check for missing functions. A missing mandatory
+// function is replaced by a stub that returns E_UNSUPPORTED (or 0 if it returns a count). Missing optional hooks stay
+// NULL. Owned by the registry; immutable afterwards, so [any] thread may read.
 #pragma once
 #include <consort/driver.h>
 #include <consort/interface.h>
@@ -19,7 +19,7 @@ namespace consort {
 
 struct Manifest {
   consort_plugin plugin{};
-  union {  // plugin.ops points to the one of its kind
+  union {  // plugin.ops points to the member of its kind
     consort_driver_ops driver;
     consort_interface_ops interface;
     consort_scheduler_ops scheduler;
@@ -27,9 +27,9 @@ struct Manifest {
     consort_report_ops report;
     consort_layer_ops layer;
   } ops{};
-  std::string holes;  // names of missing mandatory functions, with blanks between
+  std::string holes;  // names of missing mandatory functions, separated by blanks
 
-  // who: the file, for errors. note: what the file said of itself before it was loaded; NULL: nothing.
+  // who: the file, for errors. note: the file's note, read before it was loaded; NULL: none.
   Result<void> fill(const consort_plugin *theirs, const consort_note *note, const std::string &who);
 };
 

@@ -39,10 +39,11 @@ Result<const consort_module *> ask_module(consort_entry_fn *entry, const consort
 
 Registry::Registry() = default;
 
-// In the reverse order of loading. A plugin that does not become quiet keeps its memory: fini() under its own
-// threads would be worse than a leak.
+// Ends plugins in the reverse order of loading. A plugin that does not become quiet keeps its memory: fini() while its
+// threads run would be worse than a leak.
 Registry::~Registry() {
-  bool stranded = false;  // somebody may still be on its way through the layers: they are asked to be quiet, no more
+  // threads of a plugin may still be inside the layers: these are asked to become quiet, and not ended
+  bool stranded = false;
   for (auto it = live_.rbegin(); it != live_.rend(); ++it) {
     Live &live = **it;
     if (!live.started) continue;
@@ -59,7 +60,7 @@ Registry::~Registry() {
       try {
         log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who +
                                   "\" does not become quiet and is left as it is: " + words(quiet));
-      } catch (...) {  // no memory to say it
+      } catch (...) {  // no memory for the log line
       }
       live.strand();
       stranded |= !layers_.empty();
@@ -137,7 +138,7 @@ Result<size_t> Registry::look_up(uint32_t kind, std::string_view name) const {
                who + " not found" + did_you_mean(name, usable) + "; consort plugins lists what there is");
 }
 
-// Opened, negotiated, its parameters declared: all but init().
+// Opens the module, checks versions and declares its parameters: all but init().
 Result<Registry::Live *> Registry::prepare(size_t index) {
   for (const auto &live : live_)
     if (live->index == index) return live.get();
@@ -171,7 +172,7 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
   if (!filled) return filled.error();
   const consort_plugin &m = live->manifest.plugin;
   if (auto declared = config_->declare(f.name, m.params, m.nparams); !declared) {
-    bad_setting_ = declared.error().status == CONSORT_E_INVAL;  // the user's; else the plugin's own mistake
+    bad_setting_ = declared.error().status == CONSORT_E_INVAL;  // the user's error; else the plugin's
     return declared.error();
   }
   if (!live->manifest.holes.empty())
@@ -241,7 +242,7 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
     wishes.push_back({index, named});
   };
   const std::vector<std::string> selected = config_->list("drivers");
-  bool all = true;  // only "^name": all but those
+  bool all = true;  // only "^name": all except these
   for (const std::string &word : selected) {
     if (word[0] == '^') never.push_back(word.substr(1));
     else if (word != "*") all = false;
@@ -249,7 +250,7 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
   for (const std::string &word : selected) {
     if (word == "*") { all = true; continue; }
     auto index = look_up(CONSORT_KIND_DRIVER, word[0] == '^' ? word.substr(1) : word);
-    if (word[0] == '^') continue;  // not having it is what was wanted
+    if (word[0] == '^') continue;  // an excluded driver need not exist
     if (!index) return error(index.error().status, config_->origin("drivers") + ": " + index.error().text);
     wish(*index, true);
   }

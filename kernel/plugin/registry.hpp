@@ -1,13 +1,13 @@
-// The room plugin: settings (config), plugin files (finder, elf_note, loader, manifest), their service table (host) and
-// what stands around their functions (layers). It includes base alone; every room above may use it. Start
+// The room plugin: settings (config), plugin files (finder, elf_note, loader, manifest), the service table of plugins
+// (host) and the layers around their functions (layers). It includes base alone; every room above may use it. Start
 // with registry.hpp, then finder.cpp and host.hpp.
 //
-// registry.hpp — the plugins of one runtime: those found, and those that live.
+// registry.hpp — the plugins of one runtime: those found, and those loaded.
 //
-// Finding reads notes and loads nothing. A plugin lives from load() to the end of the registry; its address,
-// tables and strings are good as long. [control]: a mutex (rank: above the config's, below the runtime's)
-// serialises everything, so a plugin's init() and fini() never run beside another's of the same runtime.
-// It never holds on to the runtime but through the hooks, and never unmaps code that does not ask for it.
+// Finding reads notes and loads nothing. A plugin lives from load() to the end of the registry, and so do its address,
+// tables and strings. [control]: a mutex (rank: above the config's, below the runtime's) serialises all calls, so no
+// two init() or fini() calls of one runtime overlap. It uses the runtime only through the hooks, and unmaps only code
+// that is declared unloadable.
 #pragma once
 #include <consort/driver.h>
 #include <consort/interface.h>
@@ -29,13 +29,13 @@
 namespace consort {
 
 struct Plugin {
-  const consort_plugin *manifest = nullptr;  // a copy as this host knows it: holes filled, ops the copied table
+  const consort_plugin *manifest = nullptr;  // this host's copy: complete, ops is the copied table
   void *self = nullptr;
   const consort_host *host = nullptr;
   std::string path;                          // "": linked into the program
 
-  // The copied table of its kind, with stubs where a mandatory function is missing (they answer E_UNSUPPORTED or
-  // 0); optional hooks that are missing are NULL. NULL: of another kind.
+  // The copied table of its kind. A missing mandatory function is a stub (returns E_UNSUPPORTED or 0); a missing
+  // optional hook is NULL. Returns NULL for a plugin of another kind.
   const consort_driver_ops *driver() const noexcept { return ops_of<consort_driver_ops>(CONSORT_KIND_DRIVER); }
   const consort_interface_ops *interface() const noexcept {
     return ops_of<consort_interface_ops>(CONSORT_KIND_INTERFACE);
@@ -60,14 +60,14 @@ class Registry {
  public:
   struct Found {
     std::string name, version, path;
-    std::string reason;  // why it is not used; "" where usable
+    std::string reason;  // why it is not used; "" if usable
     uint32_t kind = 0;
     bool usable = false;
     uint16_t flags = 0, abi_major = 0, abi_minor = 0, host_major = 0, host_minor = 0;
     uint32_t sanitizer = 0;
   };
 
-  // consort_settings.admit: asked about each usable plugin file, before any is loaded. fn NULL: every file is taken.
+  // consort_settings.admit: called for each usable plugin file, before any is loaded. fn NULL: every file is accepted.
   struct Admission {
     const char *(*fn)(void *user, const char *path);
     void *user;
@@ -80,24 +80,25 @@ class Registry {
   Registry(const Registry &) = delete;
   Registry &operator=(const Registry &) = delete;
 
-  // Loads, negotiates, declares its parameters, calls init(). The second time answers the same plugin.
+  // Loads the plugin, checks versions, declares its parameters, calls init(). A second call returns the same plugin.
   Result<Plugin *> load(uint32_t kind, std::string_view name);
-  // All that the key `drivers` selects. One that does not start is logged in one line and left out, unless it
-  // was named there and failed otherwise than with E_UNSUPPORTED, or refuses a value that was given for it.
+  // Loads all drivers that the key `drivers` selects. A driver that does not start is logged in one line and skipped.
+  // It is an error if the driver was named there and failed otherwise than with E_UNSUPPORTED, or if it rejects a given
+  // value.
   Result<std::vector<Plugin *>> load_drivers();
-  // As load(), without init(): the manifest (good as long as the registry), its parameters declared.
+  // As load(), without init(): the manifest (valid as long as the registry), its parameters declared.
   Result<const consort_plugin *> inspect(uint32_t kind, std::string_view name);
 
-  // All, those refused and those that gave way too; in order of kind and name. Fixed.
+  // All plugins found, also rejected and superseded ones, in order of kind and name. Constant.
   const std::vector<Found> &found() const noexcept { return found_; }
-  // Are all plugins there that the settings ask for, and all that they are about? load() asks it first.
+  // Fails if a plugin is missing that the settings select, or that a section belongs to. load() checks it first.
   Result<void> check_choices() const;
-  // Are the drivers and the policy there that were named? For those who start none; load() tells of each by itself.
+  // Fails if a named driver or policy is missing. For callers that start none; load() reports each by itself.
   Result<void> check_names() const;
 
  private:
-  struct Source;  // where a Found comes from
-  struct Live;    // a module that was opened and what came of it
+  struct Source;  // origin of a Found
+  struct Live;    // an opened module and its state
   class Finder;
   Registry();
   Result<void> open_layers();
@@ -111,14 +112,14 @@ class Registry {
   Log log_;
   std::vector<Found> found_;
   std::vector<Source> sources_;               // beside found_
-  Result<void> selection_;                    // a plugin that was asked for and is not there
+  Result<void> selection_;                    // the error of a selected plugin that is missing
   std::mutex mutex_;                          // guards live_ and every call of init, quiesce, fini
-  bool bad_setting_ = false;                  // the last start() failed by a value that was given for the plugin
-  std::vector<Plugin *> layers_;              // the setting, started; the first is outermost
+  bool bad_setting_ = false;                  // the last start() failed because of a given value
+  std::vector<Plugin *> layers_;              // the started layers of the setting; the first is outermost
   bool layers_open_ = false;
-  std::vector<std::unique_ptr<Live>> live_;   // in the order of loading: layers before what they stand over
+  std::vector<std::unique_ptr<Live>> live_;   // in the order of loading: layers before the plugins that they wrap
 };
 
-const char *kind_name(uint32_t kind) noexcept;  // "driver"; "" for a kind that this host does not know
+const char *kind_name(uint32_t kind) noexcept;  // "driver"; "" for a kind unknown to this host
 
 }  // namespace consort

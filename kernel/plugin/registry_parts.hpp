@@ -1,5 +1,4 @@
-// registry_parts.hpp — what the registry is made of and nobody else needs to see: where a plugin comes from, what
-// a loaded one consists of, and how they are found.
+// registry_parts.hpp — private parts of the registry: a plugin's origin, a loaded plugin, and the finder.
 //
 // Owned by the registry; [control], under its mutex.
 #pragma once
@@ -22,20 +21,20 @@ namespace consort {
 struct Registry::Source {
   consort_note note{};
   consort_entry_fn *entry = nullptr;  // linked into the program; NULL: a file
-  int rank = 0;                       // of its place: lower is nearer to the user
+  int rank = 0;                       // of its place: a lower rank is nearer to the user
 };
 
 struct Registry::Live {
-  Module module;                      // first: the code outlives everything below
+  Module module;                      // first member: the code must outlive all members below
   size_t index = 0;
   bool started = false;
   Manifest manifest;                  // as the runtime uses it
-  bool passed = false;                // was shown to the layers
-  std::vector<std::unique_ptr<Manifest>> beneath;  // what each layer was given that put its own in its place
+  bool passed = false;                // was passed to the layers
+  std::vector<std::unique_ptr<Manifest>> beneath;  // the tables given to each layer that replaced them
   std::unique_ptr<Host> host;
   Plugin plugin;
 
-  // Somebody in there may still use what we gave it: nothing of it is freed.
+  // Leaks all that was given to the plugin: its threads may still use it.
   void strand() noexcept {
     (void)host.release();
     for (auto &m : beneath) (void)m.release();
@@ -44,14 +43,14 @@ struct Registry::Live {
   Module *stranded = nullptr;
 };
 
-// Looks in the places where plugins may be, reads who they are, and picks one of each name.
+// Searches the folders for plugins, reads their notes, and picks one plugin of each kind and name.
 class Registry::Finder {
  public:
   Finder(const Config &config, const Log &log, Admission admission)
       : config_(config), log_(log), admission_(admission) {}
   Result<void> add_module(consort_entry_fn *, uint32_t index);
   void add_files();
-  // Applies the selection, then keeps one plugin of each kind and name. The error: a selected name that is not there.
+  // Applies the selection, then keeps one plugin of each kind and name. Fails if a selected name does not exist.
   Result<void> choose();
   void take(std::vector<Found> *found, std::vector<Source> *sources);
 
@@ -67,10 +66,10 @@ class Registry::Finder {
   const Log &log_;
   const Admission admission_;
   std::vector<Item> items_;
-  std::vector<std::pair<dev_t, ino_t>> seen_;  // one file by two ways is one file
+  std::vector<std::pair<dev_t, ino_t>> seen_;  // one file found by two paths counts once
 };
 
-// A plugin's function, with what it may throw kept from the kernel. A thread that is being cancelled goes on.
+// Calls a plugin's function and catches its exceptions. The forced unwinding of a cancelled thread passes through.
 template <class F>
 consort_status guarded(const std::string &who, const char *function, F &&f) {
   try {
@@ -83,13 +82,13 @@ consort_status guarded(const std::string &who, const char *function, F &&f) {
   }
 }
 
-// Both ends of what a plugin says: a number, and what it left in the error slot.
+// The text of a plugin's failure: its error text, or the name of the status.
 inline std::string words(consort_status status) {
   const char *text = error_text();
   return *text ? text : std::string(status_name(status)) + ", without a word: it should call host->fail";
 }
 
-// Calls a module's entry and checks its answer.
+// Calls a module's entry and checks its result.
 Result<const consort_module *> ask_module(consort_entry_fn *, const consort_host *, const std::string &who);
 
 }  // namespace consort
