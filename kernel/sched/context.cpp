@@ -14,7 +14,7 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kTaken = 64;                  // tasks that go over at once
+constexpr uint32_t kTaken = 64;                  // tasks moved at a time
 
 std::string in_quotes(std::string_view name) { return "'" + std::string(name) + "'"; }
 
@@ -38,7 +38,7 @@ Contexts::Contexts(Scheduling &rt, Policy &policy)
   splitter_.push = kTable.push;
   splitter_.pop = kTable.pop;
   splitter_.s = this;
-  splitter_.bypass = false;  // then the context is asked
+  splitter_.bypass = false;  // then may_bypass() asks the context
   splitter_.splits = true;
   splitter_.name = "contexts";
   splitter_.epoch.store(1, std::memory_order_relaxed);
@@ -55,7 +55,7 @@ Contexts::Contexts(Scheduling &rt, Policy &policy)
 
 // -- instances ----------------------------------------------------------------------------------------------------
 
-// From here on the kernel asks the splitter. What is current is the runtime's own context's from then on.
+// Makes the splitter current. The previous policy becomes the instance of the runtime's own context.
 void Contexts::split() noexcept {
   if (policy_.splits()) return;
   Instance &first = *policy_.now_.load(std::memory_order_relaxed);
@@ -65,7 +65,7 @@ void Contexts::split() noexcept {
   policy_.make_current(rt_, splitter_);
 }
 
-// Nobody's, in use from here on.
+// Returns an unused instance of the plugin and marks it used.
 Result<Policy::Instance *> Contexts::take_instance(std::string_view name) {
   auto plugin = rt_.registry->load(CONSORT_KIND_SCHEDULER, name);
   if (!plugin) return plugin.error();
@@ -87,7 +87,7 @@ Result<Policy::Instance *> Contexts::take_instance(std::string_view name) {
   return made;
 }
 
-// Open, and current nowhere yet.
+// Returns an open instance for these workers that is current in no context yet.
 Result<Policy::Instance *> Contexts::prepare(std::string_view name, const std::vector<uint32_t> &members) {
   std::vector<uint32_t> others;
   for (uint32_t w = 0; w < rt_.workers.size(); ++w)
@@ -136,11 +136,11 @@ Result<void> Contexts::prepare_all(std::vector<Change> &changes) {
   return {};
 }
 
-// Nothing fails any more.
+// Makes the prepared instances current. Cannot fail.
 void Contexts::commit(std::vector<Change> &changes) noexcept {
   for (Change &c : changes) {
     Instance *const made = c.instance;
-    c.instance = c.of->now.exchange(made, std::memory_order_acq_rel);  // the old one from here on
+    c.instance = c.of->now.exchange(made, std::memory_order_acq_rel);  // now the old instance
     uint64_t classes = 0;
     for (const uint32_t w : c.members) {
       serving_[w].store(c.of, std::memory_order_release);
@@ -156,10 +156,11 @@ void Contexts::commit(std::vector<Change> &changes) noexcept {
     if (c.instance) close(*c.instance);
 }
 
-// What waits in there goes to where its context is now. Free for another use, unless somebody does not come out.
+// Moves waiting tasks to the current instances of their contexts. The instance is then free for reuse, unless a call
+// inside it does not return.
 void Contexts::close(Instance &old) noexcept {
   Task *batch[kTaken];
-  old.epoch.store(0, std::memory_order_release);  // nobody's: a push that still finds it is refused, and looks again
+  old.epoch.store(0, std::memory_order_release);  // closed: a push that still finds this instance is refused and looks again
   while (const uint32_t n =
              old.ops->drain(old.s, CONSORT_NEVER, reinterpret_cast<consort_task **>(batch), kTaken)) {
     const Instance &to = *of(*batch[0]).now.load(std::memory_order_acquire);
@@ -214,7 +215,7 @@ Result<void> Contexts::check(const uint32_t *workers, uint32_t n, const Context 
   return {};
 }
 
-// From one to the other; the caller has checked them.
+// Moves workers from one context to the other. The caller has checked them.
 Result<void> Contexts::shift(Context &from, Context &to, const uint32_t *workers, uint32_t n) {
   if (!n || &from == &to) return {};
   std::vector<Change> changes = {{&from, from.now.load(std::memory_order_relaxed)->name, {}},
@@ -235,7 +236,7 @@ void Contexts::say_if_nobody_is_left(Context &c) noexcept try {
 } catch (const std::bad_alloc &) {
 }
 
-// One that nobody has; it says so until it is somebody's.
+// Returns a free slot. It stays marked free until create() uses it.
 Result<Context *> Contexts::slot() {
   for (auto &c : slots_)
     if (c->over.load(std::memory_order_acquire)) return c.get();  // pairs with leave()
@@ -289,7 +290,7 @@ Result<uint64_t> Contexts::create(ThreadState &thread, const Wanted &w) {
   }
   commit(changes);
   const std::lock_guard table(table_mutex_);
-  c.live = true;  // found from here on, for it has a policy by now
+  c.live = true;  // visible from here on, since it has a policy
   return c.id();
 }
 
@@ -312,7 +313,7 @@ Result<void> Contexts::destroy(ThreadState &thread, uint64_t id) {
     if (auto ready = prepare_all(changes); !ready) return ready;
   }
   commit(changes);
-  if (p.index) p.left.fetch_add(1, std::memory_order_relaxed);  // it lives: at least one is counted
+  if (p.index) p.left.fetch_add(1, std::memory_order_relaxed);  // the parent lives, so its count is at least one
   c.heir.store(&p, std::memory_order_release);
   {
     const std::lock_guard table(table_mutex_);
@@ -390,16 +391,16 @@ void Contexts::let_cancelled_out(ThreadState &thread) noexcept try {
   for (const auto &c : slots_)
     if (c->live) look(*c);
   if (prepare_all(changes)) commit(changes);
-} catch (const std::bad_alloc &) {  // they wait on: until a worker comes, or the context is destroyed
+} catch (const std::bad_alloc &) {  // out of memory: the tasks wait until a worker joins or the context is destroyed
 }
 
 void Contexts::destroy_all(ThreadState &thread) noexcept try {
   for (bool any = policy_.splits(); any;) {
     any = false;
     for (const uint64_t id : list())
-      any |= static_cast<bool>(destroy(thread, id));  // those with others inside: next time
+      any |= static_cast<bool>(destroy(thread, id));  // contexts with others inside: in the next round
   }
-} catch (const std::exception &) {  // no memory: it is tried again
+} catch (const std::exception &) {  // out of memory: try again
 }
 
 // -- looking ------------------------------------------------------------------------------------------------------
@@ -464,7 +465,7 @@ std::string Contexts::describe() {
   return s;
 }
 
-// The record may be another's by now, or nobody's: what is read of it counts only if it is not.
+// The record may have been reused meanwhile; the result is discarded then.
 std::string Contexts::describe(TaskName name) {
   if (!policy_.splits()) return {};
   const Task &t = *rt_.task_at(name);
@@ -472,7 +473,7 @@ std::string Contexts::describe(TaskName name) {
   const uint32_t index = e ? e->context : 0;
   const uint64_t where = t.pub.where;
   const bool choice = !(t.bits & (kSpecial | kBound));
-  std::atomic_thread_fence(std::memory_order_acquire);  // acquire: reads above come before the look at the task's word
+  std::atomic_thread_fence(std::memory_order_acquire);  // acquire: reads above come before the check of the task's word
   if (!rt_.is_live(name) || t.replayed() || index > n_.load(std::memory_order_acquire)) return {};
   const Context *c = index ? at(index) : &root_;
   while (const Context *heir = c->heir.load(std::memory_order_acquire)) c = heir;

@@ -1,20 +1,18 @@
-// context.hpp — sets of workers with a policy instance of their own (consort/contexts.h), and who hands tasks on to
-// whom.
+// context.hpp — scheduling contexts: sets of workers with a policy instance of their own (consort/contexts.h).
 //
-// Every worker serves one context, the runtime's own at first. When the first other one is made, the kernel's current
-// policy becomes an instance of the kernel's own, the splitter: a push goes on to the instance of the task's context, a
-// pop to that of the worker's. So without contexts no path is longer by an instruction. A task knows its context by a
-// number in its Extra; tasks of the runtime's own have none.
+// Every worker serves one context, at first the runtime's own. When another context is created, the current policy
+// becomes the splitter, an instance inside the kernel. It passes a push to the instance of the task's context, and a
+// pop to the instance of the worker's context. Without contexts no path executes an additional instruction. A task
+// stores the number of its context in its Extra; tasks of the runtime's own context store none.
 //
-// A change of workers is a change of the policy, context by context: another instance of the same plugin, which nobody
-// uses, is given the new set; all that may fail is done by then. Then it becomes current, and the old one is closed and
-// drained to it (policy.hpp says why nothing is lost). Closed ones wait for their next use: nobody is ever inside
-// memory that is gone, and who still comes by with an old epoch, or as a worker that an instance does not serve, gets
-// nothing.
+// A change of workers replaces the policy instance of each affected context. An unused instance of the same plugin gets
+// the new set of workers; all steps that may fail come first. Then it becomes current, and the old one is closed and
+// its tasks are moved (policy.hpp argues why no task is lost). Closed instances are kept for reuse, so no call is ever
+// inside freed memory. A call with an old epoch, or for a worker that the instance does not serve, gets nothing.
 //
-// A context that was destroyed has an heir. Its slot stays until its last task has ended: each task is counted there,
-// the context itself counts one while it lives, and one that is gone and has tasks left is one more of its heir's. So
-// whoever has a task finds the context that it belongs to now by walking up, without a lock.
+// A destroyed context has an heir. Its slot stays until its last task has ended. A context counts its tasks, one for
+// itself while it lives, and one for each destroyed context that it inherits from and that has tasks left. So the
+// context to which a task belongs now is found by following the heirs, without a lock.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -30,16 +28,16 @@ namespace consort {
 
 struct Context {
   explicit Context(uint32_t i) noexcept : index(i) {}
-  const uint32_t index;                           // 0: the runtime's own
-  std::atomic<uint32_t> generation{1};            // of the handle that is good; release where it ends pairs with idle()
-  // Release once the instance is open pairs with acquire in each push, pop and question: they find it open.
+  const uint32_t index;                           // index in all_; 0: the runtime's own context
+  std::atomic<uint32_t> generation{1};            // of the valid handle; the release where it ends pairs with idle()
+  // Release after the instance is open pairs with acquire in each push, pop and question: they find it open.
   std::atomic<Policy::Instance *> now{nullptr};
-  std::atomic<Context *> heir{nullptr};           // it was destroyed; release: before its instance is closed
-  std::atomic<uint64_t> left{0};                  // its tasks, rests of others, and itself; leave() pairs with idle()
-  std::atomic<uint64_t> classes{0};               // of its workers; relaxed: the push of what is drained releases it
-  std::atomic<bool> over{false};                  // nobody has it any more; pairs with whoever makes it another
+  std::atomic<Context *> heir{nullptr};           // set if destroyed; release: before its instance is closed
+  std::atomic<uint64_t> left{0};  // tasks, inherited contexts with tasks, and 1 for itself; leave() pairs with idle()
+  std::atomic<uint64_t> classes{0};               // classes of its workers; relaxed: the push of the moved tasks releases it
+  std::atomic<bool> over{false};                  // the slot is free; release in leave() pairs with acquire in slot()
   // -- under Contexts' table mutex --
-  bool live = false, told = false;                // told: that it has no worker any more
+  bool live = false, told = false;                // told: the lack of workers was logged
   std::string name;
   Context *parent = nullptr;
   uint64_t id() const noexcept {
@@ -49,10 +47,10 @@ struct Context {
 
 class Contexts {
  public:
-  static constexpr uint32_t kMost = 1024;         // at once
+  static constexpr uint32_t kMost = 1024;         // limit of contexts at a time
   Contexts(Scheduling &, Policy &);
 
-  // -- control: [any] but for a question to can_execute; all or nothing --
+  // -- control: [any], but not from can_execute; all or nothing --
   struct Wanted { const char *name, *scheduler; const uint32_t *workers; uint32_t nworkers; uint64_t parent; };
   Result<uint64_t> create(ThreadState &, const Wanted &);
   Result<void> destroy(ThreadState &, uint64_t id);
@@ -60,38 +58,40 @@ class Contexts {
   Result<void> move(ThreadState &, uint64_t id, Way, const uint32_t *workers, uint32_t n);
   Result<void> move(ThreadState &, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n);
   Result<void> set_scheduler(ThreadState &, uint64_t id, std::string_view name);
-  // Somebody has cancelled: of what waits where nobody can run it, that comes out.
+  // After a cancellation: removes cancelled tasks that wait in a context whose workers cannot run them.
   void let_cancelled_out(ThreadState &) noexcept;
-  void destroy_all(ThreadState &) noexcept;              // for a stop: what waits there can run again
+  void destroy_all(ThreadState &) noexcept;              // for a stop: their tasks can run again
 
-  // -- looking --
-  Result<Context *> find(uint64_t id) noexcept;   // the caller looks at its generation again
+  // -- queries --
+  Result<Context *> find(uint64_t id) noexcept;   // the caller checks the generation again
   struct Info { const char *name, *scheduler; uint64_t parent, unfinished; uint32_t nworkers; };
   Result<Info> info(uint64_t id);
   Result<std::vector<uint32_t>> workers(uint64_t id);
   std::vector<uint64_t> list();
   uint64_t of_worker(uint32_t w) const noexcept { return serving_[w].load(std::memory_order_acquire)->id(); }
-  std::string describe();                         // a line each; may throw bad_alloc
-  std::string describe(TaskName);                 // whose it is, and if nobody there can run it; "": there is but one
+  std::string describe();                         // one line for each; may throw bad_alloc
+  // the task's context, and whether no worker there can run it; "": there is one context only
+  std::string describe(TaskName);
 
   // -- tasks --
   const ThreadState::Entered *innermost(
-      ThreadState &) const noexcept;                  // where this thread is just now; nullptr: it has entered none
-  uint64_t current(ThreadState &) const noexcept;     // for a submission by this thread
-  // Counted there until free_lent(); its extra is there. E_STALE: the context is gone.
+      ThreadState &) const noexcept;                  // the context that this thread has entered last; nullptr: none
+  uint64_t current(ThreadState &) const noexcept;     // context of a submission by this thread
+  // Counts the task in the context until free_lent(). Precondition: the task has its Extra. E_STALE: the context was
+  // destroyed.
   consort_status enter(ThreadState &, Task *) noexcept;
-  void leave(Context *) noexcept;                 // one less to wait for
+  void leave(Context *) noexcept;                 // decrements the count of tasks
   void leave(uint32_t number) noexcept { leave(at(number)); }
-  bool idle(const Context &c, uint32_t generation) const noexcept {  // or gone; acquire: what its tasks did is seen
+  bool idle(const Context &c, uint32_t generation) const noexcept {  // or destroyed; acquire: its tasks' stores are visible
     return c.left.load(std::memory_order_acquire) <= 1 || c.generation.load(std::memory_order_acquire) != generation;
   }
 
-  // -- for Policy, once the splitter is current --
+  // -- for Policy, while the splitter is current --
   const Policy::Instance &root_instance() const noexcept { return *root_.now.load(std::memory_order_acquire); }
-  Result<void> change_root(std::string_view name);  // under Policy's mutex
+  Result<void> change_root(std::string_view name);  // precondition: Policy's mutex is held
   bool may_bypass(uint32_t worker, const Task &) const noexcept;
   bool may_follow(uint32_t worker, const Task &, bool no_choice) const noexcept;
-  // relaxed: a hint, set before the splitter or the instance is current, which the caller has acquired
+  // relaxed: a hint, set before the splitter or the instance becomes current; the caller has acquired that
   bool observes() const noexcept { return observes_.load(std::memory_order_relaxed); }
   bool holds_back() const noexcept { return holds_back_.load(std::memory_order_relaxed); }
   ReportedInstance tell_started(const Worker &, const Task *) noexcept;
@@ -121,7 +121,7 @@ class Contexts {
   void push_into(const Task *const *, const consort_push &) noexcept;
   template <class F> void each_instance(F f) const noexcept;
 
-  // the splitter's table
+  // function table of the splitter
   static uint32_t push(void *s, const consort_push *) noexcept;
   static uint32_t pop(void *s, uint32_t worker, consort_pick *, uint32_t max) noexcept;
   static void submitted(void *s, const consort_task *const *, uint32_t n) noexcept;
@@ -134,15 +134,15 @@ class Contexts {
 
   Scheduling &rt_;
   Policy &policy_;                                // its mutex guards all changes
-  Instance splitter_, gone_;                      // gone_: of those that were destroyed; it refuses all
+  Instance splitter_, gone_;                      // gone_: stands for destroyed contexts and refuses all
   Context root_{0};
   std::unique_ptr<std::atomic<Context *>[]> serving_;  // by worker; release in commit() pairs with serving()
   std::atomic<bool> observes_{false}, holds_back_{false};  // see observes()
-  std::atomic<uint32_t> n_{0};                    // slots made; release in slot() pairs with acquire
+  std::atomic<uint32_t> n_{0};                    // number of slots; release in slot() pairs with acquire
   std::atomic<Context *> all_[kMost + 1] = {};    // [1] ... [n]; see at()
   std::vector<std::unique_ptr<Context>> slots_;
-  mutable std::mutex table_mutex_;                // leaf: names, parents, who lives
-  uint64_t given_ = 0;                            // for names
+  mutable std::mutex table_mutex_;                // leaf: guards names, parents and `live`
+  uint64_t given_ = 0;                            // number for the next default name
 };
 
 template <class F>

@@ -1,4 +1,4 @@
-// context_router.cpp — the ways of tasks, once there are contexts: whose a task is, and the instance that hands on.
+// context_router.cpp — the splitter: finds the context of a task or worker, and passes calls to its instance.
 #include <algorithm>
 
 #include "base/last_error.hpp"
@@ -14,9 +14,9 @@ const consort_scheduler_ops Contexts::kTable = {
     .dropped = dropped, .started = nullptr, .finished = nullptr, .flush = flush, .urgency = nullptr, .victim = victim,
     .next_event = next_event, .direct = nullptr};
 
-// -- whose --------------------------------------------------------------------------------------------------------
+// -- the context of a task ----------------------------------------------------------------------------------------
 
-// Tasks of a replay are where it was submitted: they do not outlive it.
+// Tasks of a replay belong to the context of its submission: they do not outlive it.
 Context &Contexts::of(const Task &t) const noexcept {
   const Extra *e = t.extra;
   if (t.recorded()) [[unlikely]] {
@@ -24,7 +24,7 @@ Context &Contexts::of(const Task &t) const noexcept {
     e = whole ? whole->extra : nullptr;
   }
   Context *c = e && e->context ? at(e->context) : const_cast<Context *>(&root_);
-  // acquire: pairs with destroy(). Each is there as long as what is counted in it: this task, or one before it here.
+  // acquire: pairs with destroy(). Each context in the chain lives while it counts this task or the context before.
   while (Context *heir = c->heir.load(std::memory_order_acquire)) c = heir;
   return *c;
 }
@@ -45,7 +45,7 @@ bool retain(Context &c) noexcept {
 
 }  // namespace
 
-// What a body or a callback that is over did not leave is forgotten.
+// Drops contexts that a finished body or callback has entered and not left.
 const ThreadState::Entered *Contexts::innermost(ThreadState &thread) const noexcept {
   const TaskName here = thread.task ? thread.task->pub.id : 0;
   for (; !thread.entered.empty(); thread.entered.pop_back()) {
@@ -75,7 +75,7 @@ consort_status Contexts::enter(ThreadState &thread, Task *t) noexcept {
                      "the context that this thread has entered was destroyed: consort_context_leave() leaves it");
   }
   if (!thread.task) return CONSORT_OK;
-  for (;;) {  // an heir that was destroyed just now has one, too
+  for (;;) {  // the heir may be destroyed at this moment and have an heir as well
     Context &c = of(*thread.task);
     if (!c.index) return CONSORT_OK;
     if (!retain(c)) continue;
@@ -86,7 +86,7 @@ consort_status Contexts::enter(ThreadState &thread, Task *t) noexcept {
 
 void Contexts::leave(Context *c) noexcept {
   while (c->index) {
-    // acq_rel: whoever waits sees what the tasks did; whoever makes this slot another's, that nobody is in it any more
+    // acq_rel: a waiter sees the tasks' stores; the thread that reuses the slot sees that no task is left in it
     const uint64_t before = c->left.fetch_sub(1, std::memory_order_acq_rel);
     if (before > 2) return;
     if (before == 2) {
@@ -94,13 +94,13 @@ void Contexts::leave(Context *c) noexcept {
       rt_.waiters.wake();
       return;
     }
-    Context *const heir = c->heir.load(std::memory_order_acquire);  // the last one leaves: it was destroyed
+    Context *const heir = c->heir.load(std::memory_order_acquire);  // the count reached 0, so the context was destroyed
     c->over.store(true, std::memory_order_release);                 // pairs with slot()
     c = heir;
   }
 }
 
-// -- in and out ---------------------------------------------------------------------------------------------------
+// -- push and pop -------------------------------------------------------------------------------------------------
 
 uint32_t Contexts::push(void *s, const consort_push *p) noexcept {
   auto &self = *static_cast<Contexts *>(s);
@@ -109,24 +109,26 @@ uint32_t Contexts::push(void *s, const consort_push *p) noexcept {
     const Context *const first = &self.of(*tasks[i]);
     end = i + 1;
     if (!(tasks[i]->pub.where & first->classes.load(std::memory_order_relaxed)) && is_cancelled(*tasks[i])) {
-      Policy::post_to_able(self.rt_, tasks[i]);  // nobody there would ever end it
+      Policy::post_to_able(self.rt_, tasks[i]);  // no worker of the context would ever end it
       continue;
     }
     while (end < p->n && &self.of(*tasks[end]) == first && !is_cancelled(*tasks[end])) ++end;
     self.push_into(tasks + i, {0, p->from, p->flags, p->ready + i, end - i, 0, p->wake});
-    if (i || end < p->n) p->wake->k = Core::kMaxWorkers;  // any one of them would not do: not all can run all
+    if (i || end < p->n) p->wake->k = Core::kMaxWorkers;  // wake all: one worker may not be able to run every task
   }
   return p->n;
 }
 
-// All are of one context. Refused: since we looked another instance took its place, or another context inherited it.
+// Precondition: all tasks are of one context. A push is refused if another instance or an heir replaced this one
+// meanwhile.
 void Contexts::push_into(const Task *const *tasks, const consort_push &wanted) noexcept {
   consort_push p = wanted;
   for (const Instance *before = nullptr;;) {
     const Context &c = of(*tasks[0]);
     const Instance &i = *c.now.load(std::memory_order_acquire);
     const uint64_t epoch = i.epoch.load(std::memory_order_acquire);  // pairs with close()
-    // Else the epoch may be another context's, which has this instance by now. So it is this one's, or over.
+    // Check again: another context may have this instance by now, and the epoch may be that context's. After the check
+    // the epoch is this context's, or closed.
     if (c.now.load(std::memory_order_acquire) != &i) [[unlikely]] continue;
     if (&i == before && p.epoch == epoch) [[unlikely]]
       return policy_.place_by_force(rt_, i.name, reinterpret_cast<Task *const *>(p.ready), p.n);
@@ -159,7 +161,7 @@ bool Contexts::may_follow(uint32_t worker, const Task &t, bool no_choice) const 
   return c.now.load(std::memory_order_acquire)->bypass ? may_bypass(worker, t) : no_choice;
 }
 
-// A task that is bound to a worker of another context is nobody's here.
+// A task bound to a worker of another context is not reported.
 ReportedInstance Contexts::tell_started(const Worker &w, const Task *t) noexcept {
   const Context &c = of(*t);
   if (serving(w.id) != &c) return {};
@@ -185,7 +187,8 @@ void Contexts::submitted(void *s, const consort_task *const *tasks, uint32_t n) 
   }
 }
 
-// Whose they are cannot be asked: they may have ended. Who holds one says so.
+// Asks every instance, since the tasks may have ended and their contexts are unknown. The instance that holds a task
+// returns it.
 uint32_t Contexts::dropped(void *s, consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
   uint32_t got = 0;
   static_cast<Contexts *>(s)->each_instance([&](const Instance &i) {
@@ -208,7 +211,7 @@ uint64_t Contexts::next_event(void *s) noexcept {
   return first;
 }
 
-// The policy of the first worker there that has an opinion.
+// Asks the policy of the first worker in that space that implements the hook.
 uint32_t Contexts::victim(void *s, uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n,
                           uint32_t *order) noexcept {
   const auto &self = *static_cast<Contexts *>(s);

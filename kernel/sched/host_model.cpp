@@ -30,7 +30,7 @@ void load_ns(const consort_host *host, const uint32_t *workers, uint32_t nw, flo
   Scheduling &rt = scheduling_of(host);
   rt.models->asked();
   rt.models->load(workers, nw, out);
-  // One whose data are still on their way has not begun: not nothing, and of no known length.
+  // A worker that stages data has a task that has not begun: its load is above 0, but unknown.
   for (uint32_t i = 0; i < nw; ++i)
     if (out[i] == 0 && workers[i] < rt.workers.size() && rt.workers[workers[i]]->staging.load(std::memory_order_relaxed)) out[i] = 1;
 }

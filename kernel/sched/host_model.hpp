@@ -1,6 +1,6 @@
-// host_model.hpp — the part of consort.sched/1 that models answer: what tasks take, what workers have still to do.
+// host_model.hpp — the part of consort.sched/1 that models answer: times of tasks, loads of workers.
 //
-// Any thread asks; nothing is locked, nothing allocated. That somebody asks is what turns measuring on.
+// Any thread; takes no lock and allocates nothing. The first question turns measuring on.
 #pragma once
 #include <consort/scheduler.h>
 

@@ -1,4 +1,4 @@
-// kept_tasks.hpp — ready tasks that a submitting thread keeps back for a moment (Worker::kept), handed over to the policy.
+// kept_tasks.hpp — passes the ready tasks that a submitting thread holds back (Worker::kept) to the policy.
 #pragma once
 
 namespace consort {
@@ -7,10 +7,10 @@ struct Scheduling;
 struct ThreadState;
 struct Worker;
 
-// By the holder of the worker's token, or of its lease inside a submission.
+// Precondition: the caller holds the worker's token, or its lease inside a submission.
 void push_kept(Scheduling &, Worker &) noexcept;
 
-// Ends the lease that the thread has, if it has one: what was kept back is handed over, then the worker is free.
+// Ends the thread's lease, if any: pushes the tasks held back, then frees the worker.
 void end_lease(Scheduling &, ThreadState &) noexcept;
 
 }  // namespace consort

@@ -13,7 +13,7 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kBatch = 64;                  // tasks that go over at once
+constexpr uint32_t kBatch = 64;                  // tasks moved at a time
 
 constexpr uint64_t kReview = 5'000'000;          // ns between two questions to a director
 
@@ -133,7 +133,7 @@ Result<Policy::Instance *> Policy::find_or_make(Scheduling &rt, std::string_view
   return make(rt, **plugin, epoch);
 }
 
-// Another instance is current from here on, and what waited in the old one goes there. Under the mutex.
+// Makes another instance current and moves the tasks that wait in the old one. Precondition: the mutex is held.
 Result<void> Policy::go_over(Scheduling &rt, std::string_view name) {
   if (splits()) return contexts_->change_root(name);
   Instance &old = *now_.load(std::memory_order_relaxed);
@@ -143,7 +143,7 @@ Result<void> Policy::go_over(Scheduling &rt, std::string_view name) {
   if (!found) return found.error();
   Instance *const heir = *found;
   if (heir->epoch.load(std::memory_order_relaxed) != epoch) {
-    // Closed when it was drained, or never current; open again from here on, for those who know the new epoch.
+    // Closed by an earlier drain, or never current. Open it for callers with the new epoch.
     const uint32_t kept = move_all(rt, *heir, epoch);
     if (kept)
       rt.log(kLogError, "scheduler '" + heir->name + "' gives back " + std::to_string(kept) +
@@ -166,7 +166,7 @@ void Policy::set_director(Scheduling &rt, Instance *i) noexcept {
   rt.models->set_directed(i);
 }
 
-// Under the mutex.
+// Precondition: the mutex is held.
 void Policy::direct(Scheduling &rt) {
   Instance &d = *director_now_.load(std::memory_order_relaxed);
   review_at_.store(rt.clock.now() + kReview, std::memory_order_relaxed);
@@ -191,7 +191,7 @@ void Policy::ask_director(Scheduling &rt, ThreadState &thread) noexcept try {
   if (!lock || !director_now_.load(std::memory_order_relaxed)) return;
   const Mark mark(swapper_, thread);
   direct(rt);
-} catch (const std::bad_alloc &) {  // as it is, then
+} catch (const std::bad_alloc &) {  // out of memory: keep the policy
 }
 
 void Policy::make_current(Scheduling &rt, Instance &i) noexcept {
@@ -201,7 +201,7 @@ void Policy::make_current(Scheduling &rt, Instance &i) noexcept {
   wake_all(rt);
 }
 
-// A push may have gone into an instance that was open, but not current yet: whom it woke saw nothing.
+// A push may have entered an instance that was open but not yet current. Its woken workers found nothing, so wake all.
 void Policy::wake_all(Scheduling &rt) noexcept {
   uint64_t bits[Core::kMaxWorkers / 64];
   for (uint32_t w = 0; w < rt.sleeper_words; ++w) bits[w] = ~uint64_t{0};
@@ -209,7 +209,7 @@ void Policy::wake_all(Scheduling &rt) noexcept {
   rt.wake({rt.sleeper_words, Core::kMaxWorkers, bits});
 }
 
-// Sets the epoch, and pushes what waits in `from` to the current instance. How many that were.
+// Sets the epoch of `from` and pushes its waiting tasks to the current instance. Returns their number.
 uint32_t Policy::move_all(Scheduling &rt, Instance &from, uint64_t epoch) noexcept {
   Task *batch[kBatch];
   uint32_t all = 0;
@@ -240,10 +240,10 @@ bool Policy::may_follow_inside(uint32_t worker, const Task &t, bool no_choice) c
 bool Policy::observes_inside() const noexcept { return contexts_->observes(); }
 bool Policy::holds_back_inside() const noexcept { return contexts_->holds_back(); }
 
-// The hook names no workers to wake. All that sleep are woken where a task was submitted or has ended since the last
-// flush, else at each kWakeAnyway-th: a task may have become ready otherwise. Were they woken at each flush, a thread
-// that asks whether all workers rest would never see it. The count is read before the hook: what is pushed later counts
-// for the next flush.
+// The hook names no workers to wake. All sleeping workers are woken if a task was submitted or has ended since the last
+// flush, else at every kWakeAnyway-th flush, because a task may have become ready otherwise. If each flush woke them, a
+// thread that checks whether all workers rest would never see it. The count is read before the hook: a later push
+// counts for the next flush.
 void Policy::release_held(Scheduling &rt) noexcept {
   constexpr uint32_t kWakeAnyway = 16;
   const uint64_t moved = rt.submitted() + rt.finished();
@@ -261,7 +261,8 @@ void Policy::push(Scheduling &rt, uint32_t from, Task *const *ready, uint32_t n,
   for (uint32_t i = 0; i < nwords; ++i) bits[i] = 0;
   consort_wake wake{nwords, 0, bits};
   consort_push p{CONSORT_NEVER, from, flags, pubs(ready), n, 0, &wake};
-  // "Any k of these" would do if all could run all. Seen before the push: afterwards they may be others' already.
+  // "Any k of these" is valid only if all workers can run all tasks. Compared before the push: afterwards the tasks may
+  // have ended.
   const bool unlike = n > 1 && rt.topology->classes().size() > 1 &&
                       std::any_of(ready + 1, ready + n, [&](auto *t) { return t->pub.where != ready[0]->pub.where; });
   for (const Instance *before = nullptr;;) {
@@ -270,7 +271,7 @@ void Policy::push(Scheduling &rt, uint32_t from, Task *const *ready, uint32_t n,
     if (&i == before && p.epoch == epoch) [[unlikely]] return place_by_force(rt, i.name, ready, n);
     before = &i;
     p.epoch = epoch;
-    if (i.push(i.s, &p)) [[likely]] break;  // 0: closed since we looked; the heir was made current before
+    if (i.push(i.s, &p)) [[likely]] break;  // 0: closed meanwhile; its heir was made current before
   }
   if (!wake.k) return;
   if (unlike) wake.k = Core::kMaxWorkers;
@@ -279,7 +280,7 @@ void Policy::push(Scheduling &rt, uint32_t from, Task *const *ready, uint32_t n,
     if (rt.sleepers[i].load(std::memory_order_relaxed) & bits[i]) [[unlikely]] return rt.wake(wake);
 }
 
-// A policy that is open and takes nothing breaks its contract; its tasks run all the same.
+// An open policy that accepts nothing violates its contract. Its tasks run nevertheless.
 void Policy::place_by_force(Scheduling &rt, const std::string &name, Task *const *ready, uint32_t n) noexcept {
   if (!told_refusal_.exchange(true, std::memory_order_relaxed))
     rt.log(kLogError, "scheduler '" + name + "' refuses tasks of its own epoch: they go to workers that can run them");
@@ -315,7 +316,7 @@ Task *Policy::take_back(Scheduling &rt, Task *t, TaskName name) noexcept {
   if (i.ops->dropped(i.s, &one, 1, &held) == 0) return nullptr;
   Task *got = reinterpret_cast<Task *>(held);
   if (got->pub.id == name) return got;
-  push(rt, CONSORT_NONE, &got, 1, CONSORT_PUSH_RETRIED);  // another by now, in the same record
+  push(rt, CONSORT_NONE, &got, 1, CONSORT_PUSH_RETRIED);  // reused meanwhile: the record belongs to another task
   return nullptr;
 }
 
@@ -330,7 +331,7 @@ ReportedInstance Policy::tell_started(const Worker &w, const Task *t) noexcept {
 void Policy::tell_finished(const ReportedInstance &seen, const Worker &w, const consort_done &done) noexcept {
   const Instance &i = current();
   if (i.splits) return contexts_->tell_finished(seen, w, done);
-  // Another instance, or another life of this one, was never told of the start.
+  // A different instance, or a later epoch of this one, was not told of the start.
   if (&i != seen.instance || i.epoch.load(std::memory_order_relaxed) != seen.epoch) return;
   if (i.ops->finished) i.ops->finished(i.s, w.id, &done, 1);
 }
