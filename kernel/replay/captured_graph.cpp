@@ -16,7 +16,8 @@
 namespace consort {
 namespace {
 
-// The one worker that can run it, if there is but one. Who asks (can_execute) or works in a team is looked at each time.
+// Returns the only worker that can run the task, if there is exactly one. Tasks with can_execute or for teams do not
+// qualify.
 Worker *only_worker(Replaying &rt, const Task &t) noexcept {
   constexpr uint16_t kNoMore = kSpecial | kTokens | kScratch | kUnite | kMore | kWatched;
   if (!t.codelet || t.codelet->for_teams() || (t.bits & kNoMore) || (t.bits & kBound && t.extra->team != CONSORT_NONE))
@@ -28,7 +29,7 @@ Worker *only_worker(Replaying &rt, const Task &t) noexcept {
   return nullptr;
 }
 
-// What its tasks run there is text: a kernel that is launched, and no function of the host's.
+// The task's implementation on this worker if it is a kernel's text, nullptr if it is a host function.
 Portable *text_of(const Task &t, const Worker &w) noexcept {
   const Codelet::Entry &e = t.codelet->entry[w.klass];
   return e.fn == Portable::stand_in ? static_cast<Portable *>(e.user) : nullptr;
@@ -45,7 +46,7 @@ const consort_capture_ops *extension_of(const Replaying &rt, const Worker &w) no
 }
 
 bool same(const consort_arg &a, const consort_arg &b) noexcept {
-  // Bytes behind an address may have changed with it as it was.
+  // Bytes behind an equal address may have changed.
   return a.kind != CONSORT_ARG_BYTES && std::memcmp(&a, &b, sizeof a) == 0;
 }
 
@@ -71,19 +72,19 @@ std::unique_ptr<CapturedGraph> CapturedGraph::of(Replaying &rt, Recording &r, bo
   std::unique_ptr<CapturedGraph> c(new CapturedGraph(rt, r, *w, ext));
   return c->fits() && c->list_data() ? std::move(c) : nullptr;
 } catch (const std::bad_alloc &) {
-  return nullptr;  // it goes node by node
+  return nullptr;  // run node by node
 }
 
 bool CapturedGraph::fits() const noexcept {
   for (uint32_t i = 0; i < r_.ntasks; ++i) {
     const Task &t = *node(i);
-    // Of one priority they may run in the order in which they were submitted.
+    // Nodes of equal priority may run in the order of submission.
     if (only_worker(rt_, t) != &worker_ || !text_of(t, worker_) || t.pub.priority != node(0)->pub.priority) return false;
   }
   return true;
 }
 
-// What the whole needs of a datum is settled by its first task: what that one only writes need not be there.
+// The first task that uses a datum decides its mode in the whole: a datum that this task only writes need not be valid.
 bool CapturedGraph::list_data() {
   for (uint32_t i = 0; i < r_.ntasks; ++i) {
     const Task &t = *node(i);
@@ -91,7 +92,7 @@ bool CapturedGraph::list_data() {
     for (uint32_t k = 0; k < t.pub.naccess; ++k) {
       const consort_access &a = t.pub.access[k];
       uint32_t mode = a.mode & CONSORT_M_RW;
-      for (uint32_t j = 0; j < t.pub.naccess; ++j)  // it may name a datum twice
+      for (uint32_t j = 0; j < t.pub.naccess; ++j)  // a task may name a datum twice
         if (t.pub.access[j].datum == a.datum) mode |= t.pub.access[j].mode & CONSORT_M_RW;
       auto at = std::find_if(data_.begin(), data_.end(), [&](const consort_access &d) { return d.datum == a.datum; });
       if (at == data_.end()) at = data_.insert(at, {a.datum, mode, 0});
@@ -106,7 +107,7 @@ bool CapturedGraph::list_data() {
   if (!record) return false;
   Task *const t = carrier_ = rt_.tasks.at(record);
   const uint64_t generation = (t->word.load(std::memory_order_relaxed) >> 32) + 1;
-  blank(t, kBlank, nullptr, kBound, TaskKind::kCarrier);  // where it ends the replay does
+  blank(t, kBlank, nullptr, kBound, TaskKind::kCarrier);  // its end is the end of the replay
   t->thread = 0;
   extra_.worker = worker_.id;
   extra_.name = name_.data();
@@ -138,7 +139,7 @@ void CapturedGraph::release() noexcept {
   ext_->release(graph_);
 }
 
-// Whoever watches single tasks sees them; and the first replay goes node by node, so that each kernel is built and known.
+// Observers of single tasks need the nodes. The first replay runs node by node, so that each kernel is built and known.
 Task *CapturedGraph::begin() noexcept {
   if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || rt_.run_observer || rt_.policy.observes() ||
       rt_.policy.splits() || rt_.lost.has(worker_.unit))
@@ -166,7 +167,8 @@ void CapturedGraph::go_by_nodes(ThreadState &thread) noexcept {
   t.bits &= static_cast<uint16_t>(~kOdd);
   r_.turn.store(word::generation(node(0)->word.load(std::memory_order_relaxed)), std::memory_order_relaxed);
   r_.carrier.store(nullptr, std::memory_order_relaxed);
-  // Pairs with the one in Recordings::cancel(): either it sees that the nodes run now, or we that the whole is cancelled.
+  // Pairs with the fence in Recordings::cancel(): either it sees that the nodes run now, or this thread sees that the
+  // whole is cancelled.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (r_.whole->word.load(std::memory_order_relaxed) & word::kCancelled) r_.cancel_nodes(rt_.tasks);
   release_roots(rt_, thread, r_);
@@ -214,7 +216,7 @@ consort_status CapturedGraph::prepare(void *queue, const Frame &all) noexcept tr
     at += bytes;
   }
   if (!moved && !stale_ && !asks_) return CONSORT_OK;
-  stale_ = true;  // until all is as it should be
+  stale_ = true;  // until the graph is complete
   consort_status s = captured_ ? look(queue, all, false) : CONSORT_E_UNSUPPORTED;
   if (s == CONSORT_E_UNSUPPORTED) {
     release();
@@ -226,7 +228,7 @@ consort_status CapturedGraph::prepare(void *queue, const Frame &all) noexcept tr
   return set_error(CONSORT_E_NOMEM, "no memory for the launch of a recording");
 }
 
-// Each node as it is to be launched now: into a new graph, or into the one there is where it differs.
+// Compares each node with its last launch. Adds it to a new graph, or updates the existing graph where it differs.
 consort_status CapturedGraph::look(void *queue, const Frame &all, bool anew) {
   const consort_driver_ops &ops = *worker_.unit.device->ops;
   if (anew)

@@ -1,14 +1,14 @@
-// captured_graph.hpp — a recording whose tasks are all kernels of one worker, as one native graph of that worker's driver.
+// captured_graph.hpp — a recording of kernels of one worker, executed as one native graph of that worker's driver.
 //
-// Where a driver offers "consort.capture/1", such a recording is recorded there once, when it is replayed for the second
-// time, and from then on a replay is one op: its carrier, a task of the kernel's own that uses all data of the recording
-// as one task would, is issued in the place of the nodes. So coherence, memory and a lost device are those of any task.
-// Whatever does not fit just now (somebody wants the times of tasks, no room for all data at once, something poisoned)
-// goes node by node, as do all later replays where it never will.
+// If the driver offers "consort.capture/1", the recording is captured at its second replay. From then on a replay is
+// one op. Its carrier, an internal task that uses all data of the recording, is issued in place of the nodes, so
+// coherence, memory and lost devices are handled as for any task. If a condition is not met (times of tasks are
+// observed, the data do not fit at once, a datum is poisoned), this replay runs node by node. If the recording can
+// never be captured, all later ones do.
 //
-// Owned by its recording. of(), replace(), changed() and give_up() under the recording's `control`, while no replay is
-// pending; begin(): whoever begins a replay; the rest: the holder of the worker's token. One after the other, all of
-// them: a replay hands on from one to the next as its tasks do.
+// Owned by its recording. of(), replace(), changed() and give_up() are called under the recording's `control` while no
+// replay is pending. begin() is called by the thread that begins a replay, the rest by the holder of the worker's
+// token. These calls are ordered by the replays, as their tasks are.
 #pragma once
 #include <consort/driver.h>
 
@@ -30,13 +30,13 @@ struct Worker;
 
 class CapturedGraph final : public NativeGraph {
  public:
-  // nullptr: it is not one of these. loose: some data are used in no order.
+  // Returns nullptr if the recording does not qualify. loose: some data are used without order.
   static std::unique_ptr<CapturedGraph> of(Replaying &, Recording &, bool loose) noexcept;
   ~CapturedGraph();
   CapturedGraph(const CapturedGraph &) = delete;
   CapturedGraph &operator=(const CapturedGraph &) = delete;
 
-  Task *begin() noexcept;                          // nullptr: node by node this time
+  Task *begin() noexcept;                          // nullptr: this replay runs node by node
   Task &carrier() const noexcept { return *carrier_; }
   Worker &worker() const noexcept { return worker_; }
 
@@ -67,15 +67,15 @@ class CapturedGraph final : public NativeGraph {
   Worker &worker_;
   const consort_capture_ops *const ext_;
   Task *carrier_ = nullptr;
-  Extra extra_;                                    // the carrier's
+  Extra extra_;                                    // of the carrier
   std::string name_;
-  std::vector<consort_access> data_;               // of all nodes, each datum once, as the whole uses it
-  std::vector<uint32_t> place_;                    // of each access of each node, one after the other
-  std::vector<std::byte> seen_;                    // the views that the graph was made for
-  std::vector<Portable::Launch> steps_;            // what it launches, a node each
+  std::vector<consort_access> data_;               // data of all nodes, each once, with the union of the modes
+  std::vector<uint32_t> place_;                    // index in data_ of each access of each node
+  std::vector<std::byte> seen_;                    // the views for which the graph was made
+  std::vector<Portable::Launch> steps_;            // launches of the graph, one for each node
   uint64_t graph_ = 0;
   bool captured_ = false, stale_ = false, off_ = false, began_ = false;
-  bool asks_ = false;                              // a node's range is a function's to say, each time
+  bool asks_ = false;                              // the range of a node is computed by a function at each launch
 };
 
 }  // namespace consort

@@ -1,7 +1,7 @@
-// node.cpp — the tasks of a recording: how a node ends, how a replay begins and ends, what runs in place of the nodes.
+// node.cpp — the tasks of a recording: the end of a node, the begin and end of a replay, and the carrier.
 //
-// Called by the thread that ends the task that comes before. A node is set up for the next replay before any other
-// thread hears of its end.
+// Called by the thread that ends a predecessor. A node is prepared for the next replay before another thread can see
+// its end.
 #include <algorithm>
 
 #include "graph/complete.hpp"
@@ -12,7 +12,7 @@
 namespace consort {
 namespace {
 
-// Nodes stand in memory as they were submitted, and mostly run so: asks for those that come soon, and what they will
+// Nodes lie in memory in the order of submission and mostly run in it: prefetches the next nodes and what they will
 // touch.
 [[gnu::always_inline]] inline void fetch_ahead(const Task *t) noexcept {
   constexpr uint32_t kFar = 12, kNear = 6;
@@ -26,8 +26,7 @@ namespace {
   if (n) __builtin_prefetch(a[n - 1].datum);
 }
 
-// It is set up for the next replay before anybody hears of its end: that may be under way as soon as the last edge is
-// handed on.
+// Prepares the node for the next replay, which may begin as soon as the last edge is released.
 [[gnu::always_inline]] inline void set_up_again(Replaying &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   if (static_cast<uint32_t>(w)) [[unlikely]] {
     if (w & word::kWaited) rt.waiters.wake();
@@ -35,7 +34,7 @@ namespace {
   }
   t->pub.id += uint64_t{1} << 32;
   t->bits &= static_cast<uint16_t>(~(kOdd | kTokensHeld | kOver));
-  t->pending.store(node::predecessors(*t), std::memory_order_relaxed);  // shown by the counts below
+  t->pending.store(node::predecessors(*t), std::memory_order_relaxed);  // published by the decrements below
 }
 
 void hand_on_node(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
@@ -45,15 +44,15 @@ void hand_on_node(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   const uint32_t *const edges = node::edges(*t);
   const uint32_t n = node::successors(*t);
   if (n > node::kInlineEdges)
-    for (uint32_t i = 0; i < n; ++i) {  // side by side: the counts below wait for each
+    for (uint32_t i = 0; i < n; ++i) {  // interleaved: the decrements below wait for each other's memory
       const Task *s = rt.tasks.at(edges[i]);
       __builtin_prefetch(s->link, 1);
       __builtin_prefetch(s->payload);
       __builtin_prefetch(s);
     }
-  for (uint32_t i = n; i-- > 0;) {  // the earliest last
+  for (uint32_t i = n; i-- > 0;) {  // in descending order: the earliest successor comes last
     Task *s = rt.tasks.at(edges[i]);
-    // As in release_edges(); nothing of this node is looked at after its last edge.
+    // As in release_edges(). The node is not accessed after its last edge.
     if (s->pending.load(std::memory_order_acquire) != 1 && s->pending.fetch_sub(1, std::memory_order_acq_rel) != 1)
       continue;
     __builtin_prefetch(s->payload);
@@ -62,7 +61,7 @@ void hand_on_node(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   }
 }
 
-// The last node, or the carrier: all nodes have ended, and the replay has its turn again.
+// The last node, or the carrier: all nodes have ended, so the replay itself ends.
 void hand_on_last(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   Replaying &rt = static_cast<Replaying &>(core);
   set_up_again(rt, t, w, batch);
@@ -80,12 +79,12 @@ void begin_roots(Replaying &rt, const Recording &r, ReadyBatch &batch) noexcept 
   const uint32_t *const roots = r.roots.data();
   const auto n = static_cast<uint32_t>(r.roots.size());
   push_batch(rt, batch);
-  for (uint32_t i = 0; i < n;) {  // the last of them may end it all: nothing of the recording is looked at then
+  for (uint32_t i = 0; i < n;) {  // releasing the last one may end the recording: it is not accessed afterwards
     const uint32_t end = std::min(n, i + ReadyBatch::kMost);
     if (i) push_batch(rt, batch);
     for (; i < end; ++i) now_ready(rt, rt.tasks.at(roots[i]), batch);
   }
-  std::reverse(batch.task, batch.task + batch.n);  // the earliest last
+  std::reverse(batch.task, batch.task + batch.n);  // the earliest comes last
 }
 
 KindTable::Turn replay_ready(Core &core, ThreadState &, Task *whole, ReadyBatch &batch) noexcept {

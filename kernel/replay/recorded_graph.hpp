@@ -8,8 +8,8 @@
 
 namespace consort {
 
-// Edges between nodes by number: recorded tasks first, then those that are added. Edges to one node are added in a row:
-// a second edge between the same two is left out.
+// Edges between nodes, by number: first the recorded tasks, then added nodes. Edges to one node are added
+// consecutively; a second edge between the same two nodes is dropped.
 class RecordedGraph {
  public:
   static constexpr uint32_t kNone = ~0u, kFan = 64;
@@ -17,7 +17,7 @@ class RecordedGraph {
 
   explicit RecordedGraph(uint32_t ntasks) : n_(ntasks), stamp_(ntasks, kNone) {}
 
-  void edge(uint32_t from, uint32_t to) {  // from kNone: none
+  void edge(uint32_t from, uint32_t to) {  // from kNone: no edge
     if (from == kNone || from == to || stamp_[from] == to) return;
     stamp_[from] = to;
     edges_.push_back({from, to});
@@ -26,19 +26,19 @@ class RecordedGraph {
     stamp_.push_back(kNone);
     return n_++;
   }
-  // A tree of nodes that come after all that nothing came after; the last of them is alone.
+  // Adds a tree of nodes behind all nodes without a successor; its root is the last node.
   void finish();
   uint32_t size() const noexcept { return n_; }
   const std::vector<Edge> &edges() const noexcept { return edges_; }
 
  private:
   uint32_t n_;
-  std::vector<uint32_t> stamp_;  // to whom the last edge of each went
+  std::vector<uint32_t> stamp_;  // per node: the target of its last edge
   std::vector<Edge> edges_;
 };
 
-// The accesses of each datum, in the order of submission: they become edges as in link_one() (graph/link_steps.hpp), with
-// a junction between accesses of different kinds as in enter_phases() (graph/access_phase.hpp).
+// The accesses of each datum in the order of submission. They become edges as in link_one() (graph/link_steps.hpp),
+// with a junction between accesses of different kinds as in enter_phases() (graph/access_phase.hpp).
 class AccessChains {
  public:
   AccessChains(RecordedGraph &graph, size_t ndata) : graph_(graph), chains_(ndata) {}

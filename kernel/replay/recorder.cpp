@@ -84,14 +84,14 @@ consort_status Recorder::copy(SubmissionDraft &draft) {
     if (const AccessOrder *discipline = discipline_if_any(*datum); discipline && discipline->formats)
       return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be recorded",
                         rt.data.name(*datum).c_str());
-    // Room first: after a failure in between the next task would find a place that is none.
+    // Reserve first: after a failure between the two, the next task would find an invalid index.
     if (data.size() == data.capacity()) data.reserve(2 * data.size() + 8);
     const auto [it, fresh] = place.try_emplace(datum, static_cast<uint32_t>(data.size()));
     if (fresh) data.push_back({datum, datum->pub.id, 0, 0});
     Recording::Use &use = data[it->second];
     const AccessOrder *discipline = discipline_if_any(*datum);
     const bool loose = draft.unordered || (discipline && !discipline->ordered);
-    // One that is only memory to work in is read by the whole, so that it lives as long as it must.
+    // A scratch datum counts as read by the whole, so that it lives long enough.
     use.mode |= a.mode & CONSORT_M_SCRATCH ? uint32_t{CONSORT_M_R} : a.mode & CONSORT_M_RW;
     use.tokens |= (a.mode & CONSORT_M_COMMUTE) && !loose;
     uses.push_back({it->second, a.mode, loose});

@@ -1,7 +1,7 @@
-// recorder.hpp — what one thread submits between record_begin and record_end, and how a recording is made of it.
+// recorder.hpp — the submissions of one thread between record_begin and record_end, and the recording made of them.
 //
-// The recording thread's, from begin to end. A submission is first checked and drafted like any other; what stands in
-// the draft is copied here. Only what the thread submits itself counts: not what bodies submit that it happens to run.
+// Used by the recording thread alone. A submission is first checked and drafted as usual; the draft is copied here.
+// Only the thread's own submissions are recorded, not those of bodies that it runs meanwhile.
 #pragma once
 #include <consort/consort.h>
 
@@ -27,46 +27,47 @@ struct Recorder final : SubmissionRecorder {
     uint32_t nuses, nargs, arg_bytes, nafter;
     int32_t priority;
     uint32_t worker;
-    uint32_t name;           // place in `names`, from 1; 0: none
+    uint32_t name;           // index in `names`, from 1; 0: none
     bool unordered;
     bool for_teams = false;
-    uint32_t team = CONSORT_NONE;  // that it is bound to
+    uint32_t team = CONSORT_NONE;  // the team to which it is bound
   };
   struct Use { uint32_t datum, mode; bool loose; };
 
   Replaying &rt;
   const uint32_t serial, flags;
-  const Task *const inside;  // the task whose body records; nullptr: none does
+  const Task *const inside;  // the task whose body records; nullptr: none
   std::vector<Item> items;
-  std::vector<Use> uses;     // of all items, one after the other; so are args and after
+  std::vector<Use> uses;     // of all items in sequence; likewise args and after
   std::vector<std::byte> args;
   std::vector<uint32_t> after;
   std::vector<std::string> names;
   std::vector<Recording::Use> data;
   std::unordered_map<const Datum *, uint32_t> place;
   std::unordered_map<TaskName, uint32_t> ids;  // of tasks that run while they are recorded
-  consort_status refused = CONSORT_OK;         // the first that was, and why
+  consort_status refused = CONSORT_OK;         // status of the first refused submission
   std::string why;
 
-  // the submission under way, as it is to be drafted; nothing to be linked where it does not run
+  // the current submission as it is to be drafted; without links if it does not run
   consort_task_desc now{};
-  uint32_t nafter = 0;       // its predecessors
+  uint32_t nafter = 0;       // number of its predecessors
 
-  bool wants(const ThreadState &) const noexcept;     // is a submission of this thread state one to record?
-  consort_status look(const consort_task_desc &) noexcept;  // before the draft: may it be recorded? Fills `now`
+  bool wants(const ThreadState &) const noexcept;     // whether this thread's submission is to be recorded
+  // before the draft: checks whether it can be recorded, fills `now`
+  consort_status look(const consort_task_desc &) noexcept;
   consort_status submit(ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept override;
   consort_status take(SubmissionDraft &, consort_task_id *out) noexcept override;
   consort_status refuse(consort_status, const char *text) noexcept;
 
   consort_status build(Recording &);           // may throw bad_alloc
-  bool is_loose() const noexcept;              // some task uses data in no order with others
+  bool is_loose() const noexcept;              // some task uses data without order
 
  private:
   bool index_of(TaskName, uint32_t *out) const noexcept;
   consort_status copy(SubmissionDraft &);
 };
 
-inline Recorder *recorder_of(const ThreadState &thread) noexcept {  // nullptr: it does not record
+inline Recorder *recorder_of(const ThreadState &thread) noexcept {  // nullptr: the thread does not record
   return static_cast<Recorder *>(thread.recorder);
 }
 

@@ -51,7 +51,7 @@ Result<Recording *> Recordings::add() {
   }
   const uint32_t n = n_.load(std::memory_order_relaxed);
   if (n == kMost) return error(CONSORT_E_NOMEM, "4096 recordings are alive: destroy some");
-  free_.reserve(n + 1);  // so that give_back() needs no memory
+  free_.reserve(n + 1);  // so that give_back() allocates nothing
   all_[n].store(new Recording(n), std::memory_order_release);
   n_.store(n + 1, std::memory_order_release);
   return at(n);
@@ -108,7 +108,7 @@ void Recordings::give_records(uint32_t first, uint32_t n) noexcept {
     try {
       at = ranges_.insert(at, Range{first, n});
     } catch (const std::bad_alloc &) {
-      return;  // those records are lost
+      return;  // out of memory: those records are lost
     }
   }
   if (at + 1 != ranges_.end() && at->first + at->n == (at + 1)->first) {
@@ -130,7 +130,7 @@ bool Recordings::let_go(Datum &d) noexcept {
   {
     std::lock_guard lock(r.lock);
     last = r.last;
-    r.loose.push_back(place);  // there is room
+    r.loose.push_back(place);  // capacity is reserved
   }
   d.keeper = 0;
   if (writes) {
@@ -153,7 +153,7 @@ void Recordings::forget(Codelet &c) noexcept {
     try {
       if (r.dead.empty()) r.dead = "codelet '" + c.name + "', which it uses, was removed";
     } catch (const std::bad_alloc &) {
-      r.dead = "a codelet";  // short enough to need none
+      r.dead = "a codelet";  // short enough to need no allocation
     }
     if (r.pending.load(std::memory_order_acquire)) continue;
     for (uint32_t k = 0; k < r.nnodes; ++k) {
@@ -179,8 +179,9 @@ void Recording::cancel_nodes(const TaskArena &tasks) noexcept {
 
 void Recordings::cancel(TaskName whole) noexcept {
   const uint32_t n = n_.load(std::memory_order_acquire);
-  // Pairs with the fence in begin_replay(): the caller has marked the task, and sees it `running`, or begin_replay() sees the
-  // mark. The number of recordings may be read before: it was counted up before the task was submitted.
+  // Pairs with the fence in begin_replay(): the caller has marked the task. It sees the task `running`, or
+  // begin_replay() sees the mark. The number of recordings may be read before: it was incremented before the task was
+  // submitted.
   if (n) std::atomic_thread_fence(std::memory_order_seq_cst);
   for (uint32_t i = 0; i < n; ++i)
     if (Recording &r = *at(i); r.running.load(std::memory_order_acquire) == whole) r.cancel_nodes(rt_.tasks);

@@ -1,6 +1,6 @@
-// recording_builder.cpp — Recorder::build(): of what was recorded, nodes that can run again and again.
+// recording_builder.cpp — Recorder::build(): makes the nodes of a recording.
 //
-// Works out the edges, reserves all memory, then fills the nodes. On an error the caller clears the recording.
+// Computes the edges, reserves all memory, then fills the nodes. On an error the caller clears the recording.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 using Item = Recorder::Item;
 using Use = Recorder::Use;
 
-// Do nodes have notes of their own while they run: data on their way to them, tickets of what they follow on a queue?
+// Whether nodes have notes of their own while they run: data in flight to them, tickets of predecessors on a queue.
 bool nodes_are_staged(const Replaying &rt) noexcept {
   if (rt.data.placement || !rt.queues.empty()) return true;
   for (uint32_t s = 0; s < rt.topology->spaces().size(); ++s)
@@ -29,7 +29,7 @@ bool nodes_are_staged(const Replaying &rt) noexcept {
 
 bool takes_token(const Use &use) noexcept { return (use.mode & CONSORT_M_COMMUTE) && !use.loose; }
 
-template <class T> T *allocate(size_t bytes) {  // by malloc, as Extra wants it
+template <class T> T *allocate(size_t bytes) {  // by malloc, as Extra requires
   auto *const p = static_cast<T *>(std::malloc(bytes));
   if (!p) throw std::bad_alloc();
   return p;
@@ -79,17 +79,17 @@ class RecordingBuilder {
   Recorder &rec_;
   Recording &r_;
   Replaying &rt_;
-  const uint32_t n_;                        // tasks that were recorded
+  const uint32_t n_;                        // number of recorded tasks
   RecordedGraph graph_;
   const bool staged_;
   std::vector<uint32_t> nsuccessors_, npredecessors_;  // by node
-  std::vector<uint32_t> list_;              // by node: where its successors stand in r_.edges, if not in the node
-  std::vector<uint32_t> written_;           // by node: its successors that stand there already
+  std::vector<uint32_t> list_;              // by node: index of its successors in r_.edges, if they are not in the node
+  std::vector<uint32_t> written_;           // by node: successors written there so far
   uint64_t listed_ = 0, spilled_ = 0;       // successors in r_.edges; bytes of r_.spill
   uint32_t nextras_ = 0;
   uint32_t first_ = 0;                      // record of the first node
-  uint64_t generation_ = 0;                 // one for all nodes, so that a turn has one
-  // -- how far make_node() has come --
+  uint64_t generation_ = 0;                 // common to all nodes, so that a replay has one generation
+  // -- progress of make_node() --
   std::byte *spill_ = nullptr;
   const std::byte *packed_ = nullptr;
   size_t use_at_ = 0, after_at_ = 0;
@@ -117,7 +117,7 @@ void RecordingBuilder::work_out_edges() {
   graph_.finish();
 }
 
-// All that the recording owns but names and lists of its extras. May throw.
+// Reserves all that the recording owns except names and lists of its extras. May throw.
 void RecordingBuilder::reserve_memory() {
   nsuccessors_.resize(nodes());
   npredecessors_.resize(nodes());
@@ -198,7 +198,7 @@ consort_status RecordingBuilder::find_codelet(consort_codelet_id id, Codelet **o
   return CONSORT_OK;
 }
 
-// What every node has, also the kernel's own, which have no item.
+// Initializes what every node has, including internal ones, which have no item.
 void RecordingBuilder::begin_node(uint32_t i, Codelet *c) noexcept {
   Task *const t = node_at(i);
   const TaskKind kind = i + 1 == nodes() ? TaskKind::kLastNode : TaskKind::kNode;
@@ -264,7 +264,7 @@ void RecordingBuilder::fill_extra(Task *t, const Item &item, std::vector<Datum *
   std::copy(tokens.begin(), tokens.end(), e->tokens->datum());
 }
 
-// Edges appear in the order of their ends, which is that of submission.
+// Edges are written in the order of their targets, which is that of submission.
 void RecordingBuilder::write_edges() noexcept {
   for (const auto &e : graph_.edges()) {
     uint32_t *const edges = nsuccessors_[e.from] > node::kInlineEdges ? r_.edges.data() + list_[e.from] : node_at(e.from)->link;
@@ -272,7 +272,8 @@ void RecordingBuilder::write_edges() noexcept {
   }
 }
 
-// The nodes show their codelets: either their remover sees that, or this thread that they are removed.
+// The nodes have published their codelets: either the remover sees that, or this thread sees that a codelet is being
+// removed.
 consort_status RecordingBuilder::check_codelets() const noexcept {
   fence::light(rt_.asymmetric);
   for (const Codelet *c : r_.codelets)

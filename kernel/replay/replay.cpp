@@ -15,7 +15,7 @@
 namespace consort {
 namespace {
 
-// With the rights over the claims: everything that may fail. Whose names are over makes no link.
+// With the rights over the claims: all steps that may fail. Predecessors that have ended need no link.
 consort_status reserve(SubmissionDraft &draft) noexcept {
   TaskGraph &rt = draft.rt;
   uint32_t links = 1;
@@ -42,7 +42,7 @@ bool in_tree(const Datum &d) noexcept {
 
 struct Wanted { Datum *datum; uint32_t place; };
 
-// One attempt: OK: linked. AGAIN: others have used more of its data meanwhile.
+// One attempt. OK: linked. AGAIN: other tasks have used more of its data meanwhile.
 consort_status try_link(SubmissionDraft &draft, Recording &r, std::vector<Wanted> &wanted, bool *ready) {
   TaskGraph &rt = draft.rt;
   ThreadState &thread = draft.thread;
@@ -91,7 +91,7 @@ consort_status try_link(SubmissionDraft &draft, Recording &r, std::vector<Wanted
     r.pending.fetch_add(1, std::memory_order_relaxed);
     r.loose.clear();
     for (const Wanted &w : wanted)
-      if (in_tree(*w.datum)) r.loose.push_back(w.place);  // others reach its bytes by other names
+      if (in_tree(*w.datum)) r.loose.push_back(w.place);  // its bytes are also used under other names
   }
   for (const Wanted &w : wanted) {
     if (in_tree(*w.datum)) continue;
@@ -108,7 +108,7 @@ consort_status try_link(SubmissionDraft &draft, Recording &r, std::vector<Wanted
 consort_status submit_replay(Replaying &rt, ThreadState &thread, consort_recording_id id, Group &group,
                              consort_task_id *out) {
   Recording *r = rt.recordings.find(id);
-  Task *t = r ? thread.take_record() : nullptr;  // may run tasks where the window is full
+  Task *t = r ? thread.take_record() : nullptr;  // may run tasks if the window is full
   if (r && !t) return no_memory();
   bool ready = false;
   if (r) {
@@ -196,7 +196,7 @@ consort_status end_replay(TaskGraph &rt, Task *whole) noexcept {
       rt.failures.add_lost(whole->pub.id);
     }
   }
-  r.pending.fetch_sub(1, std::memory_order_release);  // from here on it may change, or be gone
+  r.pending.fetch_sub(1, std::memory_order_release);  // afterwards the recording may change, or be destroyed
   return status;
 }
 
@@ -206,7 +206,7 @@ void let_all_go(Replaying &rt, ThreadState &thread, Recording &r, std::vector<Cl
   const SubmissionRight right(rt, thread, claims.data(), static_cast<uint32_t>(claims.size()));
   for (const Claim &c : claims)
     if (c.datum->keeper == r.number + 1 && !rt.recordings.let_go(*c.datum)) {
-      c.datum->keeper = 0;  // no room for another reader, and none is needed: the last replay is over
+      c.datum->keeper = 0;  // no room for another reader, and none is needed: the last replay has ended
       mark_odd(*c.datum);
     }
 }
