@@ -37,7 +37,7 @@ Outcome Admission::admit(Staging &s) noexcept {
 }
 
 Outcome Admission::admit_first(Staging &s) noexcept {
-  // Those that wait may wait for what this thread holds.
+  // Waiting stagings may wait for memory that this thread holds.
   const bool first = waiting_[s.space].empty() || has_its_room(s) || stagings_.held_by_its_thread(s);
   if (!first || grant(s) == Outcome::kPending) return enqueue(s, first);
   if (s.awaited) return Outcome::kPending;
@@ -49,7 +49,7 @@ bool Admission::has_its_room(Staging &s) noexcept {
   try {
     choose(s);
   } catch (const std::bad_alloc &) {
-    return true;  // grant() meets the same, and says so
+    return true;  // grant() finds the same and reports it
   }
   return std::all_of(s.items.begin(), s.items.end(), [](const auto &i) { return i.replica->allocated; });
 }
@@ -71,7 +71,7 @@ void Admission::release(Staging &s) noexcept {
 
 // -- a working set ------------------------------------------------------------------------------------------------
 
-// Which replica each datum will be used from: a valid one that the unit reaches, else one in its own memory. May throw.
+// Chooses the replica of each datum: a valid one that the unit can access, else one in its own memory. May throw.
 void Admission::choose(Staging &s) {
   for (auto &item : s.items) {
     Replicas &all = records_.of(*item.datum);
@@ -84,7 +84,7 @@ void Admission::choose(Staging &s) {
   }
 }
 
-// Memory that several of its data share is counted once.
+// Memory shared by several of its data is counted once.
 Admission::Needs Admission::needs_of(const Staging &s) const noexcept {
   Needs needs{0, 0};
   for (auto item = s.items.begin(); item != s.items.end(); ++item) {
@@ -105,9 +105,10 @@ Admission::Needs Admission::needs_of(const Staging &s) const noexcept {
   return needs;
 }
 
-// The whole working set, or nothing. kDone: granted. kPending: it has to wait for room. kRefused: it can not be (status).
+// Grants the whole working set or nothing. kDone: granted. kPending: it waits for memory. kRefused: impossible (see
+// status).
 Outcome Admission::grant(Staging &s) noexcept try {
-  for (;;) {  // each time with something gone, or a lower limit: so it ends
+  for (;;) {  // each round drops something or lowers a limit, so the loop ends
     bool again = false;
     const Outcome outcome = try_to_grant(s, &again);
     if (!again) return outcome;
@@ -117,7 +118,7 @@ Outcome Admission::grant(Staging &s) noexcept try {
   return Outcome::kRefused;
 }
 
-// *again: what is there has changed, so it is to be tried once more.
+// *again: memory has changed, so try once more.
 Outcome Admission::try_to_grant(Staging &s, bool *again) {
   choose(s);
   if (refuse_no_place(s) == Outcome::kRefused) return Outcome::kRefused;
@@ -141,7 +142,7 @@ Outcome Admission::refuse_no_place(Staging &s) noexcept {
   return Outcome::kDone;
 }
 
-// Can there ever be room for all of it at once, and beside what its thread holds?
+// Whether the working set can ever fit at once, beside the data that its thread holds.
 Outcome Admission::fit_into_limit(Staging &s, const Needs &needs, bool *again) noexcept {
   if (!cache_.is_counted(s.space)) return Outcome::kDone;
   const uint64_t limit = cache_.limit(s.space);
@@ -182,12 +183,12 @@ Outcome Admission::take_memory(Staging &s, bool *again) noexcept {
   for (auto &item : s.items)
     if (status >= 0 && !item.replica->allocated) status = records_.allocate(*item.replica);
   if (status >= 0) return Outcome::kDone;
-  give_back_scratch(s);  // no other task could have it while this one waits
+  give_back_scratch(s);  // no other task can use it while this one waits
   return short_of(s, status, again);
 }
 
-// The driver has less than it said; or it has that much, but no single piece so large: a smaller request may find it
-// still. What is pinned or on its way will be free one day; else this is the end.
+// The driver has less memory than it reported, or no single piece of that size; a smaller request may still succeed.
+// Pinned memory and copies in flight will end, so wait for these; without them the request fails.
 Outcome Admission::short_of(Staging &s, consort_status status, bool *again) noexcept {
   const LastError why;
   if (status == CONSORT_E_NOMEM) {
@@ -206,8 +207,7 @@ Outcome Admission::short_of(Staging &s, consort_status status, bool *again) noex
   return Outcome::kRefused;
 }
 
-// Parts that take less room by themselves than their whole does: those that are windows get memory of their own.
-// kRefused: there are none.
+// Gives windows memory of their own if a part alone needs less than the whole. kRefused: there is no such part.
 Outcome Admission::leave_windows(Staging &s, bool *again) noexcept {
   for (const auto &item : s.items) {
     Replica &r = holder(*item.replica);
@@ -218,7 +218,7 @@ Outcome Admission::leave_windows(Staging &s, bool *again) noexcept {
       const bool goes = eviction_.save(r, Eviction::Room::kMade) == Outcome::kDone || eviction_.saves_later(r.space);
       return goes ? Outcome::kPending : Outcome::kRefused;
     }
-    eviction_.drop(r);  // the others may have been its windows
+    eviction_.drop(r);  // other replicas may have been its windows
     return *again = true, Outcome::kPending;
   }
   return Outcome::kRefused;
@@ -239,13 +239,13 @@ void Admission::pin(Staging &s) noexcept {
   }
 }
 
-// What it reads is brought; what it writes is not begun before the copies that read it have ended.
+// Fetches what the task reads. Writes to a replica wait for the copies that read it.
 void Admission::fetch_contents(Staging &s) {
   for (auto &item : s.items) {
     if (((item.mode & CONSORT_M_R) && !is_there(*item.replica)) || item.replica->coming)
       fetches_.fetch(*item.replica, &s, nullptr);
     if (!(item.mode & CONSORT_M_W)) continue;
-    for (Transfer *t : item.replica->going) {  // one that makes room: it may have been chosen before this task came
+    for (Transfer *t : item.replica->going) {  // a save to make room: it may have been chosen before this task was admitted
       t->blocked.push_back(&s);
       if (t->wish || s.rank > 0) transfers_.hurry(*t);
       ++s.awaited;

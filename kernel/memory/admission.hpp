@@ -1,7 +1,7 @@
-// admission.hpp — memory for working sets: granted whole or not at all, in each space in the order of arrival.
+// admission.hpp — reserves memory for working sets: each whole or not at all, in each space in the order of arrival.
 //
-// A granted staging has memory for all its data and pins their replicas; contents that are missing are being fetched.
-// Owned by Memory; each function is called under Memory's mutex. It never ends a task: what became complete is in
+// A granted staging has memory for all its data, and its replicas are pinned; missing contents are being fetched. Owned
+// by Memory; each function is called under Memory's mutex. It never ends a task: complete stagings are in
 // Stagings::take_ready().
 #pragma once
 #include <vector>
@@ -15,23 +15,25 @@ class Admission {
   Admission(const Topology &, const DataTable &, BlockCache &, EvictionOrder &, ReplicaRecords &, Transfers &, Eviction &,
             EvictionPolicy &, Fetches &, Stagings &);
 
-  // A staging that has just been made. kDone: it is granted and all its contents are there, or it was refused (status); it
-  // counts as complete. kPending: it waits for room, behind those that wait already, or for contents, and becomes
-  // complete by itself.
+  // Admits a new staging. kDone: it is granted and all contents are valid, or it was refused (see status); it counts as
+  // complete. kPending: it waits for memory, behind stagings that already wait, or for contents, and becomes complete
+  // by itself.
   Outcome admit(Staging &) noexcept;
-  // The same for one without a worker: where it waits for what its thread holds, or has its room already, it goes first.
+  // Admits a request that has no worker. It goes first if it has its memory already, or if the others may wait for
+  // memory that its thread holds.
   Outcome admit_first(Staging &) noexcept;
-  // In each space, in order, as far as there is room. Called whenever something was released.
+  // Grants the waiting stagings of each space in order, as far as there is memory. Called after each release.
   void serve() noexcept;
-  // It ends: nothing of it is pinned any more, and its scratch memory is free.
+  // Ends a staging: unpins its replicas and frees its scratch memory.
   void release(Staging &) noexcept;
 
-  const StagingQueue &waiting(uint32_t space) const noexcept { return waiting_[space]; }  // for room there
+  // stagings that wait for memory there
+  const StagingQueue &waiting(uint32_t space) const noexcept { return waiting_[space]; }
 
  private:
   struct Needs {       // bytes in its space
-    uint64_t missing;  // that it has not yet
-    uint64_t whole;    // at once, but for memory of the application
+    uint64_t missing;  // not allocated yet
+    uint64_t whole;    // at the same time, without memory of the application
   };
   Outcome enqueue(Staging &, bool first) noexcept;
   bool has_its_room(Staging &) noexcept;

@@ -31,7 +31,7 @@ Result<void> BlockCache::open(const Config &config) {
   return {};
 }
 
-// One of "NAME=64M, NAME=50%": of a space by its name.
+// Parses one entry of "NAME=64M, NAME=50%".
 Result<void> BlockCache::read_limit(const std::string &entry) {
   const auto &spaces = topology_.spaces();
   const size_t eq = entry.find('=');
@@ -107,7 +107,7 @@ void BlockCache::found_full(uint32_t space, uint64_t bytes) noexcept {
   store.limit = std::min<uint64_t>(store.limit, store.used + bytes - 1);
 }
 
-// To its driver.
+// Returns the block to its driver.
 void BlockCache::give_back(const Block &b) noexcept {
   const Space &space = topology_.spaces()[b.space];
   std::lock_guard one_at_a_time(topology_.control());
@@ -128,10 +128,10 @@ bool BlockCache::take_spare(Store &store, const consort_space_desc &space, uint6
   const auto of_its_size = store.spare.find(bytes);
   if (of_its_size == store.spare.end()) return false;
   auto &spares = of_its_size->second;
-  const auto fits = [&](const auto &b) {  // of an opaque one the base is a name
+  const auto fits = [&](const auto &b) {  // the base of an opaque block is only a name
     return align <= 1 || ((space.flags & CONSORT_SP_OPAQUE ? 0 : b.addr.base) + b.addr.off) % align == 0;
   };
-  const auto found = std::find_if(spares.rbegin(), spares.rend(), fits);  // the last one may be in a cache still
+  const auto found = std::find_if(spares.rbegin(), spares.rend(), fits);  // the last one may still be in a processor cache
   if (found == spares.rend()) return false;
   *out = found->addr;
   *found = spares.back();
@@ -141,9 +141,9 @@ bool BlockCache::take_spare(Store &store, const consort_space_desc &space, uint6
   return true;
 }
 
-// As few as leave so many bytes below the limit: one that is large enough, else the largest. The others stay for the next
-// replica; memory given back and taken again is paid for page by page. Where there is no limit they are no more than
-// what is in use then: sizes that are not wanted again would else pile up.
+// Frees as few spare blocks as leave `bytes` below the limit: one that is large enough, else the largest. The others
+// are kept for the next replica, since returning and taking memory costs time for each page. Without a limit, spare
+// blocks never exceed the memory in use, so sizes that are no longer needed do not accumulate.
 void BlockCache::drop_spares_for(Store &store, uint64_t bytes) noexcept {
   while (store.limit == UINT64_MAX && store.spare_bytes > store.used - store.spare_bytes + bytes)
     drop_spare(store, std::prev(store.spare.end()));

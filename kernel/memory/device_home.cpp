@@ -13,7 +13,7 @@ consort_status DeviceHome::refuse(const Datum &d, uint32_t space, consort_status
                     topology_.space_name(space), why.c_str());
 }
 
-// One piece of its memory.
+// Attaches one piece of memory.
 consort_status DeviceHome::attach(const Datum &d, uint32_t space, const consort_extent &e,
                                   std::vector<DatumExtra::Block> &lent) {
   const Space &s = topology_.spaces()[space];
@@ -51,18 +51,18 @@ consort_status DeviceHome::attach_all(const Datum &d, uint32_t space, std::vecto
 }
 
 consort_status DeviceHome::settle(Datum &d, uint32_t space, std::mutex &mutex) noexcept try {
-  struct Taken {  // what is not handed on goes back
+  struct Taken {  // detaches on failure
     DeviceHome &home;
     std::vector<DatumExtra::Block> lent;
     ~Taken() { home.release(lent); }
   } taken{*this, {}};
   if (const consort_status s = attach_all(d, space, taken.lent); s < 0) return s;
-  // Its view goes with the replica there: the datum's own is what it has at home, where its parts have their place.
+  // The view there belongs to the replica. The datum's own view is the one at home, from which its parts are computed.
   const uint32_t bytes = d.layout->ops->view_size;
   std::unique_ptr<std::byte[]> view(new std::byte[std::max(1u, bytes)]());
   std::memcpy(view.get(), d.view, bytes);
   MemoryLock lock(mutex);
-  Replicas &all = records_.of(d);  // where its state says
+  Replicas &all = records_.of(d);  // in the space that its state names
   Replica &own = *all.lasting();
   own.unsure = false;
   own.own_view = std::move(view);

@@ -1,7 +1,7 @@
-// device_home.hpp — data whose home is not the host's: the application's memory on a device.
+// device_home.hpp — data whose home is the application's memory on a device.
 //
-// Such a datum has its record from the beginning, with one replica that lasts. Its driver is told what memory that is,
-// and is told again when the datum ends; nothing here takes it, counts it or gives it to others. Owned by Memory.
+// Such a datum has a record from the beginning, with one lasting replica. Its driver is told of the memory, and again
+// when the datum ends. This memory is never allocated, counted or reused here. Owned by Memory.
 #pragma once
 #include <mutex>
 
@@ -15,12 +15,12 @@ class DeviceHome {
   DeviceHome(const Topology &topology, const DataTable &data, ReplicaRecords &records)
       : topology_(topology), data_(data), records_(records) {}
 
-  // [any] The datum is at home in that space until release(); no task uses it yet. Takes the mutex for the record alone:
-  // the driver is asked without it. < 0: refused, told.
+  // [any] Makes that space the datum's home until release(). Precondition: no task uses it yet. Takes the mutex for the
+  // record alone, not while it calls the driver. < 0: refused, error text set.
   consort_status settle(Datum &, uint32_t space, std::mutex &) noexcept;
-  // Its driver takes the memory back.
+  // Detaches the memory from its driver.
   void release(std::vector<DatumExtra::Block> &lent) noexcept;
-  // Where the application's own memory of it is; NONE: nowhere.
+  // Returns the space of the application's own memory of the datum, or NONE.
   static uint32_t of(const Datum &) noexcept;
 
  private:

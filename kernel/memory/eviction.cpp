@@ -35,7 +35,7 @@ Outcome Eviction::make_room(uint32_t space, uint64_t bytes, const Staging *for_w
   return Outcome::kDone;
 }
 
-// Drops and saves until the room is there, or will be when saves have ended.
+// Drops and saves until the memory is free, or will be when the saves have ended.
 void Eviction::clear(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept {
   Store &store = stores_[space];
   store.clearing = true;
@@ -77,7 +77,7 @@ void Eviction::count_on(Transfer &t, bool yes) noexcept {
   if (!yes && --r.counted_saves == 0) saving -= r.bytes;
 }
 
-// Is there memory for a copy of `r` in that space, or can there be some at once?
+// Returns whether there is memory for a copy of `r` in that space, or can be at once.
 bool Eviction::has_room(const Replica &r, uint32_t space, Room room) noexcept {
   const Replica *there = r.datum->extra()->replicas->in(space);
   if (there && there->allocated) return true;
@@ -88,7 +88,7 @@ bool Eviction::has_room(const Replica &r, uint32_t space, Room room) noexcept {
   return false;
 }
 
-// The space where its contents are to be saved; NONE: there is none, or not before others have ended (Store::later).
+// Returns the space to save its contents to. NONE: no space, or only after other copies have ended (Store::later).
 uint32_t Eviction::place_for(Replica &r, Room room) {
   const Datum &d = *r.datum;
   const Replicas &all = *d.extra()->replicas;
@@ -99,15 +99,15 @@ uint32_t Eviction::place_for(Replica &r, Room room) {
   for (uint32_t s = 0; s < stores_.size(); ++s) {
     if (s == r.space || routes.next(r.space, s) != s || !movers_.on(r.space, s)) continue;
     const Replica *there = all.in(s);
-    if (!r.windows.empty()) {  // at home alone all of them have a place, once the step that opens them has it
+    if (!r.windows.empty()) {  // only home has memory for all of them, if the step that opens them has allocated it
       if (s != home) continue;
       if (!there || !there->allocated) return later = true, CONSORT_NONE;
     }
-    if (s == home && is_part(d) && !(there && there->allocated)) continue;  // it has no place there
-    // In use there, though not valid: a task that overwrites it is about to begin.
+    if (s == home && is_part(d) && !(there && there->allocated)) continue;  // a part has no memory there
+    // In use there, although invalid: a task that overwrites it is about to start.
     if (there && (there->coming || there->pins)) return later = true, CONSORT_NONE;
     if (there && (there->lasting || (there->anchored && there->allocated))) return s;
-    // Two memories that both lack room, and save to each other, would do so for ever.
+    // Two spaces that both lack memory and save to each other would never end.
     if (!stores_[s].refuge || !has_room(r, s, room)) continue;
     if (best == CONSORT_NONE || routes.cost_ns(r.space, s) < routes.cost_ns(r.space, best)) best = s;
   }
@@ -148,7 +148,7 @@ void Eviction::drop(Replica &r) noexcept {
   ++count.evictions;
 }
 
-// It stays if parts have begun to use its memory meanwhile.
+// The replica stays if parts have begun to use its memory meanwhile.
 void Eviction::leave(Replica &r) noexcept {
   if (!r.leaves || r.pins || !r.allocated) return;
   if (r.stays()) {
@@ -175,10 +175,10 @@ void Eviction::set_aside(Datum &d) noexcept {
   }
 }
 
-// Those that would go first and are nowhere else, but not what its next task writes anyway. Where it is saved no room is
-// made for it.
+// Saves owned replicas that would go first, except those that the next task overwrites. No memory is freed for the
+// copies.
 void Eviction::save_ahead(uint32_t space, uint32_t percent) noexcept {
-  constexpr int kLooks = 16;  // of those that would go first
+  constexpr int kLooks = 16;  // candidates examined
   if (!cache_.is_counted(space) || transfers_.leaving(space) || stores_[space].clearing) return;
   const uint64_t limit = cache_.limit(space), wanted = limit / 100 * percent, taken = cache_.taken(space);
   if (taken + wanted <= limit || taken > limit) return;

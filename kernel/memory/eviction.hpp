@@ -1,7 +1,8 @@
-// eviction.hpp — room in a space: replicas are dropped, or saved to another space and then dropped.
+// eviction.hpp — frees memory of a space: drops replicas, or saves them to another space and then drops them.
 //
-// What is not needed longest goes first (eviction_order.hpp). Where it has to be saved first it is waited for: what could
-// be dropped at once may be needed soon. Owned by Memory; each function is called under Memory's mutex.
+// The replica whose next use is latest goes first (eviction_order.hpp). If it has to be saved first, the request waits,
+// because replicas that could be dropped at once may be needed sooner. Owned by Memory; each function is called under
+// Memory's mutex.
 #pragma once
 #include <vector>
 
@@ -16,44 +17,44 @@ class Eviction {
   Eviction(const Topology &, BlockCache &, EvictionOrder &, NextUse &, ReplicaRecords &, Transfers &, const MoverSet &,
            EvictionPolicy &);
 
-  // Room for so many bytes more. kDone: it is there, or memory there is not counted. kPending: there is none yet; copies
-  // that make some were begun where that was possible, and the end of each asks again. Nothing is kept for the caller.
+  // Frees `bytes`. kDone: they are free, or the space is not counted. kPending: not yet; saves were started if
+  // possible, and each end of one calls again. Nothing is reserved for the caller.
   Outcome make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept;
-  // Room that costs nothing: free memory, and replicas that no task wants. True: it is there.
+  // Uses free memory and replicas that no task wants. Returns true if that suffices.
   bool free_room(uint32_t space, uint64_t bytes) noexcept;
-  // Nothing that is under way or in use will ever make room there.
+  // Returns whether nothing in flight or in use will ever free memory there.
   bool is_stuck(uint32_t space) const noexcept;
-  // What could not be saved before others had ended is looked at again.
+  // Reconsiders replicas that could not be saved before other copies had ended.
   void look_again(uint32_t space) noexcept { stores_[space].later = false; }
-  // Were there contents that may be saved once others have ended?
+  // Returns whether some contents can be saved only after other copies have ended.
   bool saves_later(uint32_t space) const noexcept { return stores_[space].later; }
 
-  // Brings the only valid replica to another space, so that it may go: the datum's own memory, or wherever there is room.
-  // kMade: room is made there; kFree: only where it is free. kDone: its copy is under way. kRefused: there is no place
-  // for it, or not before others have ended (saves_later()).
+  // Copies the only valid replica to another space, so that it can be dropped: to the datum's own memory, or to a space
+  // with free memory. kMade: may evict there; kFree: uses free memory only. kDone: the copy is in flight. kRefused: no
+  // space can take it, or only after other copies have ended (saves_later()).
   enum class Room { kMade, kFree };
   Outcome save(Replica &, Room) noexcept;
-  void drop(Replica &) noexcept;   // one that need not be saved
-  // One that was asked to go (Replica::leaves): now, or when it has been saved.
+  void drop(Replica &) noexcept;   // precondition: it need not be saved
+  // Drops a replica that was asked to leave (Replica::leaves): now, or after it was saved.
   void leave(Replica &) noexcept;
-  // The application will not use this datum soon: all its replicas go first; the only valid one home, if it has memory
-  // there.
+  // The application will not use this datum soon: all its replicas become first to go. The only valid one is saved
+  // home, if it has memory there.
   void set_aside(Datum &) noexcept;
-  // While nothing else leaves the space and no task waits for room there: saves one replica that would go first, so that
-  // whatever needs its room then only drops it.
+  // Saves one replica that would go first, while nothing else leaves the space and no task waits for memory there. A
+  // later request then only drops it.
   void save_ahead(uint32_t space, uint32_t percent) noexcept;
 
-  // What the transfer saves will go when it has ended, or not after all.
+  // Counts or uncounts the bytes that will be freed when the transfer has saved them.
   void count_on(Transfer &, bool) noexcept;
   uint64_t saving(uint32_t space) const noexcept { return stores_[space].saving; }
   const SpaceStatistics &statistics(uint32_t space) const noexcept { return stores_[space].statistics; }
 
  private:
   struct Store {
-    bool refuge = false;    // contents are saved there: it is home, or no unit computes there
-    bool clearing = false;  // make_room() is at it: saves to and fro do not begin it again
+    bool refuge = false;    // contents may be saved there: it is home, or no unit computes there
+    bool clearing = false;  // make_room() is active: nested saves do not start it again
     bool later = false;     // see saves_later()
-    uint64_t saving = 0;    // bytes of those that saves under way will let go
+    uint64_t saving = 0;    // bytes that saves in flight will free
     SpaceStatistics statistics;
   };
   void clear(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept;

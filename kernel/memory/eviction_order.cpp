@@ -48,15 +48,15 @@ void EvictionOrder::unpin(Replica &r) noexcept {
   if (r.base) unpin(*r.base);
 }
 
-// The next task that reads it, or one of its windows.
+// The position of the next task that reads it or one of its windows.
 uint64_t EvictionOrder::next_use(const Replica &r) noexcept {
   uint64_t place = outlook_.next(*r.datum).place;
   for (const Replica *w : r.windows) place = std::min(place, next_use(*w));
   return place;
 }
 
-// Which of two goes first: contents that nobody needs; what is read last, or never; of those what need not be saved;
-// the longest unused. What is to be kept there goes last.
+// The order of eviction: worthless contents; then the latest next use; then replicas that need no save; then the
+// longest unused. Replicas that are to be kept go last.
 void EvictionOrder::rank(Replica &r) noexcept {
   enum : uint64_t { kWorthless, kOrdinary, kKept };
   const Replicas &all = *r.datum->extra()->replicas;
@@ -64,7 +64,7 @@ void EvictionOrder::rank(Replica &r) noexcept {
   const uint64_t level = r.unwanted || is_worthless(r) ? kWorthless : kept ? kKept : kOrdinary;
   static_assert(NextUse::kNever < uint64_t{1} << 62);
   if (level == kOrdinary && r.chosen && r.chosen >> Replica::kPlaceBits == stores_[r.space].choices) {
-    r.rank = 1 + (r.chosen & ((1u << Replica::kPlaceBits) - 1));  // behind all that is worth nothing, before the rest
+    r.rank = 1 + (r.chosen & ((1u << Replica::kPlaceBits) - 1));  // after all worthless contents, before the rest
     return;
   }
   const uint64_t nearness = level == kWorthless ? 0 : NextUse::kNever - next_use(r);
@@ -77,7 +77,7 @@ void EvictionOrder::look_ahead(uint32_t space) noexcept {
   if (!store.tight) {
     store.tight = true;
     for (Replica *r = store.oldest; r; r = r->newer) rank(*r), store.victims.add(*r);
-  } else if (!store.evictions_until_ranked) {  // tasks may have used them elsewhere, or been cancelled
+  } else if (!store.evictions_until_ranked) {  // tasks may have used them elsewhere, or were cancelled
     store.victims.rank_all([&](Replica &r) noexcept { rank(r); });
   } else {
     return;
@@ -92,7 +92,7 @@ Replica *EvictionOrder::next_victim(Store &store) noexcept {
     const uint64_t before = r->rank;
     rank(*r);
     if (r->rank == before) return r;
-    store.victims.moved(*r);  // each at most once: meanwhile nothing happens
+    store.victims.moved(*r);  // each at most once, since nothing changes meanwhile
   }
 }
 

@@ -1,9 +1,9 @@
-// eviction_order.hpp — of each space, the replicas that may go, and which of them goes first.
+// eviction_order.hpp — for each space, the replicas that may be evicted, in the order of eviction.
 //
-// A replica is listed here while it has memory, no task or copy uses it (it is not pinned), and nothing else keeps it
-// (Replica::stays()). Listed replicas stand in the order of their last use; from the first time on that room was short,
-// also in the order of eviction: worthless contents, then by next use, then by whether they have to be saved, then the
-// longest unused. Owned by Memory; each function is called under Memory's mutex, but for what says [any].
+// A replica is listed while it has memory, no task or copy uses it (it is not pinned), and nothing else keeps it
+// (Replica::stays()). Listed replicas stand in the order of their last use. After the first shortage of memory they are
+// also kept in the order of eviction: worthless contents, then by next use, then those that need no save, then the
+// longest unused. Owned by Memory; each function is called under Memory's mutex, except those marked [any].
 #pragma once
 #include <vector>
 
@@ -22,36 +22,36 @@ class EvictionOrder {
   EvictionOrder(size_t spaces, uint32_t home, NextUse &outlook, const Policy &policy, const Clock &clock)
       : home_(home), outlook_(outlook), policy_(policy), clock_(clock), stores_(spaces) {}
 
-  // Room for the entry of one more replica in that space; may throw. entered() and list() do not fail after it.
+  // Reserves an entry for one more replica in that space; may throw. entered() and list() cannot fail afterwards.
   void expect(uint32_t space) { stores_[space].victims.expect(stores_[space].replicas + 1); }
   void entered(uint32_t space) noexcept { ++stores_[space].replicas; }  // a record of a replica was made
-  void erase(Replica &r) noexcept {                                     // the record of a replica goes
+  void erase(Replica &r) noexcept {                                     // the record of a replica is destroyed
     unlist(r);
     --stores_[r.space].replicas;
   }
 
-  // Lists it, if it may go: as the newest, or, if it is unwanted, as the oldest.
+  // Lists the replica if it may go: as the newest, or as the oldest if it is unwanted.
   void list(Replica &) noexcept;
-  void unlist(Replica &) noexcept;  // if it is listed
-  void relist(Replica &r) noexcept {  // if it is listed: at its new place
+  void unlist(Replica &) noexcept;  // no effect if it is not listed
+  void relist(Replica &r) noexcept {  // moves a listed replica to its new place
     if (!r.listed) return;
     unlist(r);
     list(r);
   }
-  // Counts a task, hold or copy that uses it. Pinned, it stays, and so does the replica whose memory it lies in.
+  // Counts a task, hold or copy that uses it. A pinned replica stays, and so does the replica that owns its memory.
   void pin(Replica &) noexcept;
   void unpin(Replica &) noexcept;
 
-  uint64_t evictable(uint32_t space) const noexcept { return stores_[space].evictable; }  // [any] bytes that may go
-  uint64_t pinned(uint32_t space) const noexcept { return stores_[space].pinned; }        // bytes that are pinned
-  // Has it contents that are nowhere else? Then they are saved before it goes.
+  uint64_t evictable(uint32_t space) const noexcept { return stores_[space].evictable; }  // [any] bytes of listed replicas
+  uint64_t pinned(uint32_t space) const noexcept { return stores_[space].pinned; }        // bytes of pinned replicas
+  // Returns whether it has contents that exist nowhere else, so that they are saved before it goes.
   bool must_be_saved(const Replica &r) const noexcept { return is_only(r, home_); }
   Replica *oldest(uint32_t space) const noexcept { return stores_[space].oldest; }        // then by Replica::newer
 
-  // Room is short there: takes in what has become known of later tasks, and ranks all anew if that is due.
+  // Memory is short there: reads the announced uses of later tasks, and ranks all replicas again if that is due.
   void look_ahead(uint32_t space) noexcept;
-  // Shows the listed replicas of a space, the first to go first, each once, until f(Replica &) says false. It may let
-  // them go. look_ahead() was called.
+  // Calls f(Replica &) for the listed replicas of a space in the order of eviction, each once, until f returns false. f
+  // may drop the replica. Precondition: look_ahead() was called.
   template <class F>
   void show(uint32_t space, F f) noexcept {
     Store &store = stores_[space];
@@ -67,19 +67,19 @@ class EvictionOrder {
     }
     for (; seen; seen = seen->next_looked_at) {
       seen->looked_at = false;
-      if (!seen->listed) continue;  // it has gone, or is in use
+      if (!seen->listed) continue;  // dropped or in use since
       rank(*seen);
       store.victims.add(*seen);
     }
   }
-  void evicted_one(uint32_t space) noexcept {  // after as many as there are, ranks are due
+  void evicted_one(uint32_t space) noexcept {  // after as many evictions as there are replicas, ranks are due
     Store &store = stores_[space];
     store.evictions_until_ranked -= store.evictions_until_ranked != 0;
   }
 
-  // The policy is asked which of them are to go. Ranks are those of now; an earlier answer counts no longer.
+  // Before the policy chooses replicas to evict: invalidates its earlier answer and uses current ranks.
   void begin_choice(uint32_t space) noexcept;
-  void choose(Replica &, uint64_t place) noexcept;  // it goes as number `place`, from 1, unless it is used meanwhile
+  void choose(Replica &, uint64_t place) noexcept;  // it goes as number `place`, from 1, unless it is used first
 
  private:
   struct Store {
@@ -88,9 +88,9 @@ class EvictionOrder {
     Replica *oldest = nullptr, *newest = nullptr;
     EvictionQueue victims;
     bool tight = false;      // `victims` is kept
-    uint64_t replicas = 0;   // that there are, with or without memory
+    uint64_t replicas = 0;   // number of replicas, with or without memory
     uint64_t uses = 0, evictions_until_ranked = 0;
-    uint64_t choices = 0;    // of the policy; only the last counts
+    uint64_t choices = 0;    // choices of the policy so far; only the last counts
   };
   void rank(Replica &) noexcept;
   uint64_t next_use(const Replica &) noexcept;

@@ -9,7 +9,7 @@
 namespace consort {
 namespace {
 
-// What is wrong with an answer that names answer[0..n) of `shown` replicas; place: from 1; 0: not named.
+// Returns what is wrong with an answer that names answer[0..n) of `shown` replicas. place: from 1; 0: not named.
 std::string check(const std::vector<uint32_t> &answer, uint32_t n, std::vector<uint64_t> &place) {
   const auto shown = static_cast<uint32_t>(place.size());
   if (n > shown) return "names " + std::to_string(n) + " of " + std::to_string(shown) + " replicas";
@@ -55,7 +55,7 @@ bool EvictionPolicy::consult(MemoryLock &lock, uint32_t space, const Staging *fi
   return true;
 }
 
-// Those that may go, but for what the request needs, the first to go first: so many as a policy is shown.
+// Replicas that may go, except those that the request needs, in the order of eviction: as many as a policy is shown.
 std::vector<EvictionPolicy::Candidate> EvictionPolicy::candidates(uint32_t space, const Staging *first) const {
   constexpr size_t kMost = 256;
   static_assert(kMost < 1u << Replica::kPlaceBits);
@@ -101,7 +101,7 @@ void EvictionPolicy::put(MemoryLock &lock, uint32_t space, const Staging *first,
     *bad = "scheduler '" + *who + "' " + wrong + " as victims: its answer is left aside, and the kernel chooses";
 }
 
-// What the policy chose is ranked by its answer, where it was not used meanwhile: then it has another age.
+// Ranks the chosen replicas by the answer. A replica used meanwhile has another age and is skipped.
 void EvictionPolicy::prefer(uint32_t space, const std::vector<Candidate> &shown, const std::vector<uint64_t> &place) {
   std::vector<std::pair<uint64_t, uint64_t>> chosen;  // age, place
   for (size_t i = 0; i < shown.size(); ++i)

@@ -1,7 +1,7 @@
-// eviction_queue.hpp — those replicas of a space that may go, the first to go on top: a heap that knows where each stands.
+// eviction_queue.hpp — a heap of the replicas of a space that may be evicted; each replica stores its position.
 //
-// Memory's, under its mutex. Ranks are the caller's; one that has become wrong is corrected when its replica is on top,
-// or when all are ranked anew.
+// Part of Memory, under its mutex. The caller computes the ranks. An outdated rank is corrected when its replica is on
+// top, or when all are ranked again.
 #pragma once
 #include <vector>
 
@@ -11,14 +11,14 @@ namespace consort {
 
 class EvictionQueue {
  public:
-  // So that add() never fails: room for one more than there are places for. May throw.
+  // Reserves one more entry than there are replicas, so that add() cannot fail. May throw.
   void expect(size_t replicas) {
     if (replicas > heap_.capacity()) heap_.reserve(2 * replicas);
   }
   Replica *first() const noexcept { return heap_.empty() ? nullptr : heap_.front(); }
   size_t size() const noexcept { return heap_.size(); }
-  void add(Replica &) noexcept;              // if it is not in
-  void remove(Replica &) noexcept;           // if it is in
+  void add(Replica &) noexcept;              // no effect if it is in the heap
+  void remove(Replica &) noexcept;           // no effect if it is not in the heap
   void moved(Replica &) noexcept;            // its rank has changed
   template <class F>
   void rank_all(F rank) noexcept {

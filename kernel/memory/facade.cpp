@@ -1,6 +1,6 @@
-// The functions of Memory: each takes the mutex, asks the class that knows, and lets it go.
+// The functions of Memory: each takes the mutex and calls the class that implements it.
 //
-// Apart from memory.hpp, so that rooms which include that do not depend on the classes behind it.
+// Separate from memory.hpp, so that rooms that include it do not depend on those classes.
 #include "base/last_error.hpp"
 #include "graph/failed_task.hpp"
 #include "graph/partition_plan.hpp"
@@ -50,7 +50,7 @@ consort_status Memory::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, 
   MemoryLock lock(parts.mutex);
   if (!t->extra) thread.rt.tasks.make_extra(t);
   if (!t->extra->staging) {
-    parts.hints.take_up();  // of what may go
+    parts.hints.take_up();  // hints about replicas that may go
     if (parts.tasks.admit(thread, w, t) == Outcome::kPending) {
       w.staging.fetch_add(1, std::memory_order_relaxed);
       if (parts.policy.has_questions()) parts.release(thread, lock);
@@ -114,10 +114,10 @@ void poison(DataManagement &rt, const Task &step, Datum &d) noexcept {
 Outcome Memory::stage_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept try {
   MemoryLock lock(parts_->mutex);
   return parts_->partitions.stage(t, plan, turn);
-} catch (const std::bad_alloc &) {  // where contents are is not known: none are believed
+} catch (const std::bad_alloc &) {  // no memory: the locations of the contents are unknown, so none count as valid
   record_failure(rt_, t, CONSORT_E_NOMEM, "no memory for the records of a datum and its parts", plan.whole,
                  CONSORT_NONE, nullptr);
-  if (turn != Turn::kEnd) poison(rt_, *t, *plan.whole);  // which may be gone
+  if (turn != Turn::kEnd) poison(rt_, *t, *plan.whole);  // the whole may not exist any more
   const bool up = turn == Turn::kLetReadWhole || turn == Turn::kGather;
   for (uint32_t i = 0; up && i < plan.n; ++i) poison(rt_, *t, *plan.part[i]);
   MemoryLock lock(parts_->mutex);
@@ -127,14 +127,14 @@ Outcome Memory::stage_step(Task *t, const PartitionPlan &plan, Turn turn) noexce
 
 void Memory::settle_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept {
   const Staging *s = t->extra ? t->extra->staging : nullptr;
-  if (!s) return;  // stage_step() did
+  if (!s) return;  // stage_step() failed
   {
     MemoryLock lock(parts_->mutex);
     parts_->partitions.settle(plan, turn);
   }
   if (s->status >= 0) return;
   record_failure(rt_, t, s->status, s->text, s->items.empty() ? nullptr : s->items[0].datum, CONSORT_NONE, nullptr);
-  for (const auto &item : s->items) poison(rt_, *t, *item.datum);  // any of them may not have come: none is believed
+  for (const auto &item : s->items) poison(rt_, *t, *item.datum);  // any of them may be missing, so none counts as valid
 }
 
 void Memory::parts_have_no_place(const PartitionPlan &plan) noexcept {
@@ -145,7 +145,7 @@ void Memory::parts_have_no_place(const PartitionPlan &plan) noexcept {
 // -- data ---------------------------------------------------------------------------------------------------------
 
 DatumExtra *Memory::forget(Datum &d) noexcept {
-  MemoryLock lock(parts_->mutex);  // a thread that found the datum's name alive under it has it until it lets go
+  MemoryLock lock(parts_->mutex);  // a thread that found the datum's name alive under the mutex keeps it until it unlocks
   parts_->queue.remove_all_of(d);
   parts_->outlook.forget(d);
   if (DatumExtra *const e = d.extra(); e && e->replicas) {
@@ -249,7 +249,7 @@ MemoryRequest *RequestMemory::wish(const MemoryRequest &wanted, Datum &d) const 
 void RequestMemory::turn(MemoryRequest *w) const noexcept {
   MemoryLock lock(parts_->mutex);
   parts_->requests.turn(*w);
-  parts_->serve();  // some replicas may have been dropped, or may be now
+  parts_->serve();  // replicas may have been dropped, or may be now
   parts_->release(*parts_->rt.this_thread(), lock);
 }
 

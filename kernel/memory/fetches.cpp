@@ -19,7 +19,7 @@ bool is_or_lies_in(const Datum &d, const Datum &whole) noexcept {
   return true;
 }
 
-// From where a copy of the datum, or of one that it lies in, has failed for this task.
+// Spaces from which a copy of the datum, or of one that contains it, has failed for this task.
 coherence::Spaces failed_sources(const Staging *s, const Datum &d) noexcept {
   coherence::Spaces spaces = 0;
   for (size_t i = 0; s && i < s->items.size(); ++i)
@@ -35,7 +35,8 @@ Outcome refuse(Staging *s, consort_status status, F words) noexcept {
 
 }  // namespace
 
-// May it be copied from there to that space? Not where it would overwrite a valid one on its way.
+// Returns whether the replica can be the source of a copy to that space. Not if the copy would overwrite a valid
+// replica on its route.
 bool Fetches::is_source(const Replica &r, uint32_t space) const noexcept {
   const Replicas &all = *r.datum->extra()->replicas;
   if (!all.is_valid(r)) return false;
@@ -43,7 +44,7 @@ bool Fetches::is_source(const Replica &r, uint32_t space) const noexcept {
   return next == space || next == CONSORT_NONE || !(all.valid & coherence::one(next));
 }
 
-// What a copy did not bring: is it in other spaces, from where nothing has failed yet?
+// Returns whether contents that a copy did not bring are valid in spaces from which no copy has failed.
 bool Fetches::is_elsewhere(const Replica &r, coherence::Spaces failed) const noexcept {
   const auto &all = r.datum->extra()->replicas->all;
   return std::any_of(all.begin(), all.end(), [&](const auto &o) {
@@ -52,7 +53,8 @@ bool Fetches::is_elsewhere(const Replica &r, coherence::Spaces failed) const noe
   });
 }
 
-// The valid replica that costs least to copy; one from where a copy has failed only if there is no other.
+// Returns the valid replica that is cheapest to copy. One from which a copy has failed is used only if there is no
+// other.
 Replica *Fetches::source_for(const Replica &r, coherence::Spaces failed) const noexcept {
   Replica *from = nullptr;
   const auto has_failed = [&](const Replica &o) { return (failed & coherence::one(o.space)) != 0; };
@@ -70,7 +72,7 @@ Outcome Fetches::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try
   if (r.coming) return join(r, s);
   Datum &d = *r.datum;
   Replicas &all = *d.extra()->replicas;
-  if (follows(r))  // others that share its bytes may be read there: what comes is the whole, once
+  if (follows(r))  // others that share its memory may be read there: the whole comes, once
     return r.base->datum->extra()->replicas->held ? postpone(r, s) : fetch(*r.base, s, wish);
   Replica *const from = source_for(r, failed_sources(s, d));
   const uint32_t next = from ? movers_.routes().next(from->space, r.space) : CONSORT_NONE;
@@ -80,11 +82,11 @@ Outcome Fetches::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try
              ", from where no driver moves bytes to " + topology_.space_name(r.space);
     });
   Replica &to = next == r.space ? r : records_.in(all, d, next);
-  if (&to != &r && follows(to) && !is_there(to)) return fetch(to, s, wish);  // from there it is looked for again
+  if (&to != &r && follows(to) && !is_there(to)) return fetch(to, s, wish);  // from there the source is chosen again
   const uint64_t bytes = cache_.bytes_for(d, next);
   const bool room = to.allocated || (s ? eviction_.make_room(next, bytes, s) == Outcome::kDone
                                        : eviction_.free_room(next, bytes));
-  // Contents that come there for another task may be used by it while a second copy of them would still be written.
+  // If another task's copy comes to that memory, that task might read it while a second copy still writes it.
   if (to.coming || (!room && (!s || !eviction_.is_stuck(next)))) return postpone(r, s);
   if (!room || (!to.allocated && records_.allocate(to) < 0))
     return refuse(s, CONSORT_E_NOMEM, [&] {
@@ -95,7 +97,8 @@ Outcome Fetches::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try
   return refuse(s, CONSORT_E_NOMEM, [] { return "no memory for the record of a transfer"; });
 }
 
-// It is on its way already. A request does not join: what comes is a part of it, or the whole that it lies in.
+// Contents are already in flight. A request does not join: they may be a part of its datum, or the whole that contains
+// it.
 Outcome Fetches::join(Replica &r, Staging *s) {
   if (!s) return Outcome::kPending;
   r.coming->waiters.push_back(s);
@@ -131,18 +134,18 @@ void Fetches::landed(Transfer &t, consort_status status) noexcept {
   t.blocked.clear();
   const bool stale = transfers_.land(t, status);
   eviction_.leave(holder(*t.from));
-  const bool in_vain = t.wish && t.waiters.empty() && all.claims;  // no task waits, and soon it is written
+  const bool in_vain = t.wish && t.waiters.empty() && all.claims;  // no task waits, and a writer will overwrite it soon
   if (status < 0 || t.to == t.last || stale || in_vain) {
     Replica &arrived = holder(*t.to);
     finish(t, status);
     eviction_.leave(arrived);
   } else if (!send_on(t)) {
-    finish(t, CONSORT_OK);  // those that wait for it look for a way again, from here
+    finish(t, CONSORT_OK);  // its waiters choose a route again, from here
   }
   if (!all.flying && all.leaving) stagings_.landed(*std::exchange(all.leaving, nullptr));
 }
 
-// The next hop. False: it can not be.
+// Sends the next hop. Returns false if that is impossible.
 bool Fetches::send_on(Transfer &t) noexcept try {
   t.from = t.to;
   const uint32_t next = movers_.routes().next(t.from->space, t.last->space);
@@ -156,9 +159,9 @@ bool Fetches::send_on(Transfer &t) noexcept try {
   return false;
 }
 
-// A transfer is over: all that wait for it hear of it.
+// Ends a transfer and tells all waiters.
 void Fetches::finish(Transfer &t, consort_status status) noexcept {
-  const bool theirs = !t.wish && !t.saving;  // it was made for them
+  const bool theirs = !t.wish && !t.saving;  // the transfer was made for them
   Transfers::give_up(t);
   if (t.wish) requests_.remove(*t.wish);
   for (Staging *s : t.waiters) {
@@ -168,15 +171,15 @@ void Fetches::finish(Transfer &t, consort_status status) noexcept {
   delete &t;
 }
 
-// Where the transfer was not made for the task, or another space has the contents, it tries by itself before it is
-// refused.
+// A waiting task retries by itself before it is refused, if the transfer was not made for it or if another space has
+// the contents.
 void Fetches::tell(Staging &s, const Transfer &t, consort_status status, bool theirs) noexcept {
   const auto lacks = std::find_if(s.items.begin(), s.items.end(), [&](const auto &i) {
     return is_or_lies_in(*i.datum, *t.datum) && (i.mode & CONSORT_M_R) && !is_there(*i.replica);
   });
-  if (lacks == s.items.end()) return;  // it has what it needs, or will write it
+  if (lacks == s.items.end()) return;  // it has what it reads, or will overwrite it
   const coherence::Spaces source = coherence::one(t.from->space);
-  const bool anew = status < 0 && theirs && !(lacks->failed & source);  // so this ends
+  const bool anew = status < 0 && theirs && !(lacks->failed & source);  // each source at most once, so this ends
   if (anew) lacks->failed |= source;
   if (status >= 0 || !theirs || (anew && is_elsewhere(*lacks->replica, lacks->failed))) {
     if (s.status >= 0) fetch(*lacks->replica, &s, nullptr);
@@ -188,7 +191,7 @@ void Fetches::tell(Staging &s, const Transfer &t, consort_status status, bool th
   });
 }
 
-// What it waited for together was one copy of several: whatever is not there yet is looked for again.
+// If it waited for one copy of several data, it fetches those that are still missing.
 void Fetches::awaits_one_less(Staging &s) noexcept {
   if (!Stagings::has_landed(s)) return;
   for (const auto &item : s.items)

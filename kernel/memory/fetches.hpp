@@ -1,7 +1,7 @@
-// fetches.hpp — contents on their way to replicas that tasks or requests wait for.
+// fetches.hpp — fetches: copies of contents to replicas that tasks or requests wait for.
 //
-// A fetch is a transfer of one or more hops. Where the space between two hops has no room it waits in `wanted_`, and is
-// looked at again when something has ended. Owned by Memory; each function is called under Memory's mutex.
+// A fetch is a transfer of one or more hops. If the space between two hops has no memory, the fetch waits in `wanted_`
+// and is retried when something has ended. Owned by Memory; each function is called under Memory's mutex.
 #pragma once
 #include <deque>
 
@@ -19,20 +19,20 @@ class Fetches {
       : topology_(topology), data_(data), cache_(cache), records_(records), transfers_(transfers), movers_(movers),
         eviction_(eviction), policy_(policy), stagings_(stagings), requests_(requests) {}
 
-  // Brings contents into a replica that has memory, for a task (s) or for a request, one of which is given; or joins what
-  // is on its way already. kDone: a copy is under way. kPending: there is no room on the way now; for a task it is tried
-  // again by itself. kRefused: there is no way; a task's staging says why.
-  // A task awaits one thing more (Staging::awaited) after kDone and kPending.
+  // Fetches contents into an allocated replica, for a task (s) or for a request; exactly one of both is given. Joins a
+  // transfer that already brings them. kDone: a copy is in flight. kPending: a space on the route is full; for a task
+  // it is retried automatically. kRefused: there is no route; the task's staging holds the reason. After kDone and
+  // kPending the task awaits one more thing (Staging::awaited).
   Outcome fetch(Replica &, Staging *, MemoryRequest *) noexcept;
-  // A hop is over. The next one is sent, or all that wait for the transfer are told: they are complete, refused, or
-  // fetch what they lack from elsewhere. The transfer is gone then.
+  // A hop has ended. Sends the next one, or tells all waiters: they are complete, refused, or fetch missing contents
+  // from elsewhere. The transfer is destroyed then.
   void landed(Transfer &, consort_status) noexcept;
-  // Fetches that found no room on their way look again. If nothing can ever make it (each waits for room that another
-  // has), the first is refused, so that the others go on.
+  // Retries fetches that found no memory on their route. If nothing can ever free it (each waits for memory that
+  // another holds), refuses the first, so that the others continue.
   void retry() noexcept;
 
  private:
-  struct Want {  // contents whose way leads through a space that is full just now
+  struct Want {  // contents whose route leads through a full space
     Replica *replica;
     Staging *staging;
   };

@@ -1,7 +1,7 @@
-// hint_ring.hpp — what policies wish of data, on its way to Memory: a ring that is never waited for.
+// hint_ring.hpp — a bounded ring of data hints from policies to Memory; add() never blocks.
 //
-// Anybody adds, under whatever locks a policy has; a full ring takes no more, for a hint may be lost. Who holds
-// Memory's mutex takes. A hint names its datum and its task, and holds neither: both may be gone when it is taken.
+// Any thread adds, under any lock of a policy; if the ring is full the hint is lost. The holder of Memory's mutex
+// takes. A hint names its datum and its task without holding them: both may be gone when it is taken.
 #pragma once
 #include <consort/consort.h>
 
@@ -17,7 +17,7 @@ class Hints {
   enum What : uint32_t { kPrefetch, kUnneeded };
   struct Hint {
     consort_data_id datum;
-    TaskName task;                    // kPrefetch: that will read it
+    TaskName task;                    // kPrefetch: the task that will read it
     uint32_t space;
     int32_t priority;
     What what;
@@ -31,7 +31,7 @@ class Hints {
     uint32_t at = tail_.load(std::memory_order_relaxed);
     for (;;) {
       Cell &c = cells_[at % kMost];
-      const uint32_t turn = c.turn.load(std::memory_order_acquire);  // pairs with take(): it was read
+      const uint32_t turn = c.turn.load(std::memory_order_acquire);  // pairs with take(): the cell was read
       if (turn == at) {
         if (!tail_.compare_exchange_weak(at, at + 1, std::memory_order_relaxed)) continue;
         c.hint = h;
@@ -42,7 +42,7 @@ class Hints {
       at = tail_.load(std::memory_order_relaxed);
     }
   }
-  bool take(Hint *out) noexcept {     // one at a time
+  bool take(Hint *out) noexcept {     // one thread at a time
     const uint32_t at = head_.load(std::memory_order_relaxed);
     Cell &c = cells_[at % kMost];
     if (c.turn.load(std::memory_order_acquire) != at + 1) return false;  // pairs with add()
@@ -51,18 +51,19 @@ class Hints {
     head_.store(at + 1, std::memory_order_relaxed);
     return true;
   }
-  // [any] Of one who has seen an old `head_` it is not; `tail_` is never older than what add() told before a fence.
+  // [any] A thread with an old `head_` may see "not empty"; `tail_` is never older than what add() published before a
+  // fence.
   bool empty() const noexcept {
     return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_relaxed);
   }
 
  private:
   struct Cell {
-    std::atomic<uint32_t> turn;       // that of the ring: add()'s; one more: take()'s; acquire and release both ways
+    std::atomic<uint32_t> turn;  // turn of the ring: free for add(); plus one: for take(); acquire and release both ways
     Hint hint;
   };
-  alignas(64) std::atomic<uint32_t> tail_{0};  // relaxed: a place is claimed; the cell's turn orders what is in it
-  alignas(64) std::atomic<uint32_t> head_{0};  // relaxed: one at a time takes; the cell's turn orders
+  alignas(64) std::atomic<uint32_t> tail_{0};  // relaxed: claims a cell; the cell's turn orders its contents
+  alignas(64) std::atomic<uint32_t> head_{0};  // relaxed: one thread at a time takes; the cell's turn orders
   std::array<Cell, kMost> cells_;
 };
 

@@ -1,6 +1,6 @@
-// host_data.hpp — those of consort.sched/1 that are about data: where they are, what moving them costs, and hints.
+// host_data.hpp — the functions of consort.sched/1 about data: locations, costs of transfers, hints.
 //
-// [any], under whatever locks the policy has: nothing here locks or allocates.
+// [any], under any lock of the policy: takes no lock and allocates nothing.
 #pragma once
 #include <consort/scheduler.h>
 

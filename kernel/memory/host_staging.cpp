@@ -32,7 +32,7 @@ void HostStaging::wait_until_landed(Staging &s, Replicas *flying) noexcept {
   }
 }
 
-// Its first memory is taken like any, where it is counted.
+// The first memory of a datum at home is admitted like any, if home is counted.
 bool HostStaging::is_first_write(const Task &t) const noexcept {
   return is_nowhere(*Datum::of(t.pub.access[0].datum)) && t.pub.access[0].mode == CONSORT_M_W &&
          cache_.is_counted(topology_.home());
@@ -48,20 +48,20 @@ Outcome HostStaging::stage(Task *t) noexcept try {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   return t->kind == TaskKind::kRetire ? stage_retired(t, d) : stage_hold(t, d);
 } catch (const std::bad_alloc &) {
-  return Outcome::kDone;  // check_held() tells
+  return Outcome::kDone;  // check_held() reports it
 }
 
 Outcome HostStaging::stage_hold(Task *t, Datum &d) {
   const bool contents = records_.of(d).valid && has_contents(d);
   Staging &s = open(t, topology_.home());
   if (!(t->bits & kMore)) s.thread = t->thread;
-  // A hold that reads what no task has written is told so elsewhere. There is room: reserve()
+  // A hold that reads unwritten data fails elsewhere. Capacity: reserve()
   s.items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return admit(s);
 }
 
-// Nothing of it is under way any more, nor of copies that it was reduced on and of its other formats. Those are worth
-// nothing from here on: they are not saved, so room is made by dropping them.
+// Waits until no copy of the datum is in flight, nor of its reduction copies and other formats. The latter lose their
+// value now: they are not saved, so memory is freed by dropping them.
 Outcome HostStaging::stage_retired(Task *t, Datum &d) noexcept {
   Replicas *flying = nullptr;
   const auto retire = [&](Replicas *all, bool wanted) {
@@ -79,7 +79,7 @@ Outcome HostStaging::stage_retired(Task *t, Datum &d) noexcept {
   for_each_other_format(d, [&](Datum &other) { retire(replicas_if_any(other), false); });
   if (!fetch_it && !flying) return Outcome::kDone;
   Staging &s = open(t, own ? own->space : topology_.home());
-  if (fetch_it) s.items.push_back({&d, CONSORT_M_R, nullptr});  // there is room: reserve()
+  if (fetch_it) s.items.push_back({&d, CONSORT_M_R, nullptr});  // capacity: reserve()
   wait_until_landed(s, flying);
   return admit(s);
 }

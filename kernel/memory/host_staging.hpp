@@ -1,7 +1,7 @@
-// host_staging.hpp — the data of tasks without a worker: holds of the application, unregistrations, and steps between a
+// host_staging.hpp — data of tasks without a worker: holds of the application, unregistrations, and steps between a
 // whole and its parts.
 //
-// Their records are made before their turn comes, which must not fail. Owned by Memory; each function is called under
+// Their records are made in advance, because their turn must not fail. Owned by Memory; each function is called under
 // Memory's mutex.
 #pragma once
 #include "memory/admission.hpp"
@@ -14,21 +14,21 @@ class HostStaging {
               Admission &admission)
       : topology_(topology), cache_(cache), records_(records), stagings_(stagings), admission_(admission) {}
 
-  // [any] The record for up to so many data, in Extra::reserved. False: no memory.
+  // [any] Makes the record for up to `data` data, in Extra::reserved. Returns false if out of memory.
   static bool reserve(Task *, size_t data) noexcept;
 
-  // [any] Whether stage() has anything to do. Not for a hold of a datum that lives in one space. The caller has the task's
-  // turn.
+  // [any] Returns whether stage() has work to do: not for a hold of a datum that lives in one space. Precondition: it
+  // is the task's turn.
   bool concerns(const Task &) const noexcept;
-  // A hold whose turn has come: its datum is brought home. An unregistration: its contents come home if they belong
-  // there, and nothing of it is under way any more. kDone: it goes on at once. kPending: its staging becomes complete
-  // by itself. Whether it was refused stands in the staging.
+  // The turn of a hold: its datum is brought home. The turn of an unregistration: contents that belong home are brought
+  // there, and all copies in flight end. kDone: the task continues at once. kPending: its staging becomes complete by
+  // itself, and holds the status if refused.
   Outcome stage(Task *) noexcept;
   // The record becomes the task's staging, in that space. The caller fills it.
   Staging &open(Task *, uint32_t space) noexcept;
-  // It is complete only when nothing of these (linked by next_flying) is under way any more.
+  // Delays completion until none of these (linked by next_flying) has copies in flight.
   static void wait_until_landed(Staging &, Replicas *flying) noexcept;
-  // As stage(), of a staging that open() gave.
+  // As stage(), for a staging from open().
   Outcome admit(Staging &s) noexcept { return admission_.admit_first(s); }
 
  private:

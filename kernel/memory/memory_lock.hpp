@@ -1,7 +1,7 @@
-// memory_lock.hpp — the hold of the one mutex of the room memory.
+// memory_lock.hpp — the lock on the one mutex of the room memory.
 //
-// The contract of all classes of this room: the caller of a function has this lock, unless its comment says [any]. A
-// function that lets the mutex go meanwhile takes the lock as an argument.
+// All classes of this room share this contract: the caller of a function holds this lock, unless the comment says
+// [any]. A function that releases the mutex temporarily takes the lock as an argument.
 #pragma once
 #include <mutex>
 

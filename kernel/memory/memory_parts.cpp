@@ -62,11 +62,11 @@ void MemoryParts::release(ThreadState &thread, MemoryLock &lock) noexcept {
 
 void MemoryParts::consult_policy(const ThreadState &thread, MemoryLock &lock) noexcept {
   const auto n = static_cast<uint32_t>(rt.topology->spaces().size());
-  while (policy.take_questions())  // serve() may find others that want to ask
+  while (policy.take_questions())  // serve() may find further questions
     for (uint32_t s = 0; s < n; ++s) {
       const StagingQueue &waiting = admission.waiting(s);
       std::string bad;
-      // A thread that is asking may come from the policy, and hold its locks.
+      // A thread that asks may come from the policy, and hold its locks.
       if (!policy.consult(lock, s, waiting.empty() ? nullptr : waiting.front(), eviction.saving(s), !thread.asking, &bad))
         continue;
       if (!bad.empty()) {
@@ -78,7 +78,7 @@ void MemoryParts::consult_policy(const ThreadState &thread, MemoryLock &lock) no
     }
 }
 
-// The staging may be gone once its task is told.
+// The staging may be destroyed once its task is resumed.
 void MemoryParts::go_on(ThreadState &thread, Staging &s) noexcept {
   if (!s.worker) {
     resume_special(rt, thread, s.task);
@@ -86,7 +86,7 @@ void MemoryParts::go_on(ThreadState &thread, Staging &s) noexcept {
     return;
   }
   s.worker->staging.fetch_sub(1, std::memory_order_relaxed);
-  // The edges of one that is issued behind others still stand in its words for the mailbox.
+  // A task issued behind others still needs its edges, which the mailbox would overwrite.
   if (s.task->bits & kFollowed)
     executor_of(*s.worker).queue->offer(s.task);
   else
@@ -106,7 +106,7 @@ void MemoryParts::copied(ThreadState &thread, Transfer *t, consort_status status
     t->status = status;
     try {
       t->why = why;
-    } catch (const std::bad_alloc &) {  // then it is told without the reason
+    } catch (const std::bad_alloc &) {  // then it is reported without the reason
     }
   }
   if (--t->outstanding == 0) landed(thread, *t, t->status, lock);

@@ -1,7 +1,8 @@
-// memory_parts.hpp — the classes of the room memory, and how they are wired: each gets those that it uses in its constructor.
+// memory_parts.hpp — the classes of the room memory and their wiring: each gets the classes that it uses in its
+// constructor.
 //
-// Private to the room; made by Memory::open(), when the machine is known. From the top down: a class uses those above it
-// alone. All of their state is guarded by `mutex` (memory_lock.hpp).
+// Private to the room; made by Memory::open(), when the machine is known. Ordered from the bottom up: a class uses only
+// those above it in the file. `mutex` guards all their state (memory_lock.hpp).
 #pragma once
 #include <mutex>
 
@@ -21,15 +22,15 @@ struct MemoryParts final : MoverOwner {
   Result<void> open();
   void close() noexcept;
 
-  // Something was released or has come: whatever waits for room, for a way or for its turn goes on as far as it can.
+  // Something was released or has arrived: continues all that waits for memory, a route or a turn.
   void serve() noexcept;
-  // Puts the questions to the policy, lets the mutex go, and lets the tasks that became ready go on. The one place where
-  // tasks of this room are handed out.
+  // Asks the policy its questions, releases the mutex, and resumes tasks that became ready. The only place where this
+  // room resumes tasks.
   void release(ThreadState &, MemoryLock &) noexcept;
-  // A hop is over, or taken back: what follows, and all of the above.
+  // A hop has ended or was taken back: handles it, then does all of the above.
   void landed(ThreadState &, Transfer &, consort_status, MemoryLock &) noexcept;
 
-  // -- of movers, without the mutex --
+  // -- called by movers, without the mutex --
   void copied(ThreadState &, Transfer *, consort_status, const char *why) noexcept override;
   void stir() noexcept override { movers.stir(); }
   bool has_hints() const noexcept override { return hints.any(); }
@@ -39,7 +40,7 @@ struct MemoryParts final : MoverOwner {
 
   DataManagement &rt;
   std::mutex mutex;
-  uint32_t save_ahead = 0;  // percent of a space that is kept ready (setting `save_ahead`)
+  uint32_t save_ahead = 0;  // percent of a space kept ready by early saves (setting `save_ahead`)
   NextUse outlook;
   BlockCache cache;
   EvictionOrder order;

@@ -1,6 +1,6 @@
-// memory_report.hpp — what the memories are used for, in words and in figures.
+// memory_report.hpp — the use of the memories, as text and as counters.
 //
-// Changes nothing. Owned by Memory; each function is called under Memory's mutex.
+// Read-only. Owned by Memory; each function is called under Memory's mutex.
 #pragma once
 #include <string>
 
@@ -20,7 +20,7 @@ class MemoryReport {
 
   SpaceStatistics count(uint32_t space) const noexcept;
   std::string describe(TaskName) const;  // what a staged task waits for; "": nothing. May throw
-  std::string describe() const;          // what is used, and who waits for room, a line for each space and link. May throw
+  std::string describe() const;          // memory in use and waiting requests, a line for each space and link. May throw
 
  private:
   std::string describe_space(uint32_t space) const;

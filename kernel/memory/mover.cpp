@@ -14,7 +14,7 @@
 namespace consort {
 namespace {
 
-constexpr size_t kFar = 256;         // of those that wait, so many are looked at
+constexpr size_t kFar = 256;         // number of waiting copies examined
 
 uint64_t bytes_of(const consort_copy &c) noexcept { return c.run * c.n[0] * c.n[1]; }
 
@@ -151,8 +151,8 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32
 }
 
 void Mover::nudge() noexcept {
-  if (settings_.virtual_time) return owner_.stir();  // nobody sleeps there
-  // seq_cst with the store in rest(): either it sees what came, or we that it sleeps
+  if (settings_.virtual_time) return owner_.stir();  // no mover sleeps in virtual time
+  // seq_cst with the store in rest(): either rest() sees the new work, or this thread sees that the mover sleeps
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (asleep_.load(std::memory_order_relaxed)) parker_.wake();
 }
@@ -175,18 +175,18 @@ void Mover::hurry(Transfer *t, int64_t order) noexcept {
       try {
         enlist(w->second);
       } catch (const std::bad_alloc &) {
-        return;  // it goes as a wish
+        return;  // it is added as a prefetch
       }
       w = wished_.erase(w);
     }
   }
-  nudge();  // it may be keeping back wishes that have a place on the link
+  nudge();  // prefetches held back may have credit on the link now
 }
 
 bool Mover::take_back(Transfer *t) noexcept {
   std::lock_guard lock(mutex_);
   const auto is_its = [&](const auto &w) { return w.second->transfer == t; };
-  if (settings_.virtual_time) owner_.stir();  // it may have waited for its turn at a bus
+  if (settings_.virtual_time) owner_.stir();  // it may have waited for its turn at a shared link
   if (std::count_if(wished_.begin(), wished_.end(), is_its) != static_cast<ptrdiff_t>(t->outstanding)) return false;
   for (auto w = wished_.begin(); w != wished_.end();) {
     if (!is_its(*w)) {
@@ -202,7 +202,7 @@ bool Mover::take_back(Transfer *t) noexcept {
 void Mover::completed(const consort_done *done, uint32_t n) noexcept {
   {
     std::lock_guard lock(mutex_);
-    pushed_.insert(pushed_.end(), done, done + n);  // there is room: submit() was preceded by it
+    pushed_.insert(pushed_.end(), done, done + n);  // capacity was reserved before submit()
   }
   if (settings_.virtual_time) owner_.stir();
   parker_.wake();
@@ -221,20 +221,20 @@ void Mover::finish(ThreadState &thread, const consort_done &done, const char *wh
   owner_.copied(thread, op->transfer, s, s == done.status ? why : error_text());
 }
 
-// Under the lock.
+// Precondition: the lock is held.
 void Mover::choose_all() noexcept {
   awaited_.swap(before_);
   awaited_.clear();
   for (size_t i = 0; nbatch_ < kBatch && i < std::min(waiting_.size(), kFar) && inflight_ + nbatch_ < depth_;)
     if (choose(waiting_[i], false)) waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
     else ++i;
-  // Few at a time: what is urgent does not overtake what the device has.
+  // Few at a time, because an urgent copy does not overtake those that the device has.
   while (waiting_.empty() && !wished_.empty() && nbatch_ < kBatch && inflight_ + nbatch_ < depth_) {
     Op *const first = wished_.begin()->second;
     if (!flow(first->op.u.copy).has_room_for_wishes(inflight_ + nbatch_, flying_) || !choose(first, true)) break;
     wished_.erase(wished_.begin());
   }
-  // What it waited for may have gone, or waits for something else: the turn is the next one's.
+  // What this mover waited for has been sent, or waits for something else: pass the turn to the next.
   for (const Turn &t : before_)
     if (!has(awaited_, t.bus)) t.bus->forget(*this);
 }
@@ -243,20 +243,20 @@ bool Mover::may_enter() const noexcept {
   return std::any_of(awaited_.begin(), awaited_.end(), [this](const Turn &t) { return t.bus->has_room_for(*this); });
 }
 
-// Copies that the driver reports as over. True: there were some.
+// Collects the completions that the driver reports by poll(). Returns whether there were any.
 bool Mover::finish_polled(ThreadState &thread) noexcept {
   if (!inflight_) return false;
   consort_done done[32];
   clear_error();
   const uint32_t n = ops_->poll(q_, done, 32);
-  // What the driver said by fail() is about the last that it reports (driver.h).
+  // The driver's error text belongs to the last completion that it reports (driver.h).
   char why[400] = "";
   if (n && done[n - 1].status < 0) std::snprintf(why, sizeof why, "%s", error_text());
   for (uint32_t i = 0; i < n; ++i) finish(thread, done[i], i + 1 == n ? why : "");
   return n > 0;
 }
 
-// Likewise those that it pushed.
+// Likewise those that the driver pushed.
 bool Mover::finish_pushed(ThreadState &thread) noexcept {
   consort_done done[32];
   bool did = false;
@@ -273,7 +273,7 @@ bool Mover::finish_pushed(ThreadState &thread) noexcept {
   return did;
 }
 
-// True: the driver accepted some of the batch.
+// Returns whether the driver accepted some of the batch.
 bool Mover::submit_chosen() noexcept {
   if (!nbatch_) return false;
   consort_op ops[kBatch];
@@ -292,16 +292,16 @@ bool Mover::step(ThreadState &thread) noexcept {
   try {
     std::lock_guard lock(mutex_);
     choose_all();
-    // Room for the ends of all that is under way: the driver may report them where nothing may fail.
+    // Reserve capacity for the completions of all copies in flight: the driver may report them where nothing may fail.
     if (pushed_.capacity() < inflight_ + nbatch_) pushed_.reserve(2 * (size_t{inflight_} + nbatch_));
   } catch (const std::bad_alloc &) {
-    return did;  // the batch goes with a later step
+    return did;  // the batch is submitted in a later step
   }
   return submit_chosen() || did;
 }
 
 void Mover::rest() noexcept {
-  constexpr int64_t kTick = 50'000;  // ns, between two polls of a device that tells nobody
+  constexpr int64_t kTick = 50'000;  // ns between two polls of a device without notification
   asleep_.store(true, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with nudge()
   bool idle, stuck;

@@ -55,7 +55,7 @@ Mover *MoverSet::of_token(uint64_t token) const noexcept {
 }
 
 bool MoverSet::step(ThreadState &thread) noexcept {
-  // Before it looks: what comes meanwhile is looked at again. acquire: pairs with stir()
+  // Cleared before the step: news that arrives meanwhile is handled by the next one. acquire: pairs with stir()
   looked_at_ = settings_.clock.now();
   stirred_.exchange(false, std::memory_order_acquire);
   bool did = false, settled = true;

@@ -48,7 +48,7 @@ void NextUse::refresh() noexcept try {
 }
 
 void NextUse::used(const Datum &d, TaskName task) noexcept {
-  constexpr size_t kFar = 64;  // of those to come, so many are looked at; beyond, its end tells
+  constexpr size_t kFar = 64;  // future uses examined; later ones are dropped when they end
   const auto found = ahead_.find(&d);
   if (found == ahead_.end()) return;
   Uses &uses = found->second;

@@ -8,7 +8,7 @@
 namespace consort {
 namespace {
 
-// Codelets may count on what memory of the part's own would give them.
+// Checks that memory inside the whole has the alignment of memory of the part's own, which codelets may rely on.
 bool begins_as_allocated(const Datum &part, const Replica &r, uint64_t align) noexcept {
   consort_extent extents[DataTable::kMostBlocks];
   const uint32_t n = part.layout->ops->extents(part.shape(), r.view, extents, DataTable::kMostBlocks);
@@ -19,7 +19,7 @@ bool begins_as_allocated(const Datum &part, const Replica &r, uint64_t align) no
 
 }  // namespace
 
-// False: it has no place there.
+// Returns false if the part has no layout there.
 bool PartitionAlias::open_window(const PartitionPlan &plan, uint32_t part, Replica &home, Replica &base) {
   Datum &d = *plan.part[part];
   Replica &r = records_.in(records_.of_part(d, home), d, base.space);
@@ -89,17 +89,17 @@ void PartitionAlias::unshut(Datum &d, coherence::Spaces valid) noexcept {
   ++all->version;
   std::erase_if(all->all, [&](std::unique_ptr<Replica> &r) {
     if (r->windows.empty() || all->is_valid(*r)) return false;
-    if (r->space == topology_.home() || r->lasting) {  // what comes there is the whole, and no task reads a part there
+    if (r->space == topology_.home() || r->lasting) {  // the whole is copied there, and no task reads a part there
       for (Replica *w : r->windows) w->datum->extra()->replicas->valid &= ~coherence::one(r->space);
       return false;
     }
     r->left = true;
-    all->left_over.push_back(std::move(r));  // open_windows() made room
+    all->left_over.push_back(std::move(r));  // open_windows() reserved the capacity
     return true;
   });
 }
 
-// True: the entry of left_over is empty now, or goes with its replica.
+// Returns true if the entry of left_over is empty now, or is removed with its replica.
 bool PartitionAlias::is_taken_back(Replicas &all, std::unique_ptr<Replica> &r) noexcept {
   if (r->windows.empty()) {
     if (r->allocated) records_.release(*r);
@@ -109,7 +109,7 @@ bool PartitionAlias::is_taken_back(Replicas &all, std::unique_ptr<Replica> &r) n
   if (!all.shut) return false;
   const auto now = std::find_if(all.all.begin(), all.all.end(), [&](const auto &o) { return o->space == r->space; });
   if (now == all.all.end()) {
-    if (all.all.size() == all.all.capacity()) return false;  // it may not be enlarged here
+    if (all.all.size() == all.all.capacity()) return false;  // the capacity must not grow here
     r->left = false;
     all.all.push_back(std::move(r));
     return true;

@@ -12,8 +12,8 @@ using coherence::one;
 
 // -- what a step has to wait for ------------------------------------------------------------------------------
 
-// Until nothing of it is under way, and nothing new begins before settle(): it is about to be written under another
-// name.
+// Waits until no copy of the datum is in flight, and starts none before settle(): it is about to be written under
+// another name.
 void PartitionCoherence::stand_still(Datum &d, Needs &needs) noexcept {
   Replicas *all = replicas_if_any(d);
   if (!all) return;
@@ -44,7 +44,7 @@ void PartitionCoherence::before_down(const PartitionPlan &plan, bool to_write, N
   if (to_write) stand_still(whole, needs);
 }
 
-// Where a part is valid in memory of its whole.
+// The spaces where a part is valid in memory of its whole.
 coherence::Spaces PartitionCoherence::in_place(const Datum &part) const noexcept {
   const auto home = one(topology_.home());
   const Replicas *its = replicas_if_any(part);
@@ -55,7 +55,7 @@ coherence::Spaces PartitionCoherence::in_place(const Datum &part) const noexcept
   return here;
 }
 
-// Where all parts of an open plan are.
+// The spaces where all parts of an open plan are valid.
 coherence::Spaces PartitionCoherence::common(const PartitionPlan &plan) const noexcept {
   const Replicas *all = replicas_if_any(*plan.whole);
   const Replica *own = all ? all->in(topology_.home()) : nullptr;
@@ -67,7 +67,7 @@ coherence::Spaces PartitionCoherence::common(const PartitionPlan &plan) const no
   return everywhere;
 }
 
-// How many bytes would have to be brought into this memory of a whole, so that all of it is there.
+// The bytes to be copied into this memory of a whole until all of it is valid.
 uint64_t PartitionCoherence::lacking(const PartitionPlan &plan, const Replica &base) noexcept {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < plan.n; ++i) {
@@ -75,13 +75,14 @@ uint64_t PartitionCoherence::lacking(const PartitionPlan &plan, const Replica &b
     if (!d.pub.bytes || !has_contents(d)) continue;
     const Replicas *its = replicas_if_any(d);
     const Replica *r = its ? its->in(base.space) : nullptr;
-    if (!r || r->base != &base) return UINT64_MAX;  // it has no place there
+    if (!r || r->base != &base) return UINT64_MAX;  // the part has no memory there
     if (!its->is_valid(*r)) bytes += d.pub.bytes;
   }
   return bytes;
 }
 
-// The same at home, where all parts have a place; and whether a part is used there. Parts stand still that are gathered.
+// The same at home, where all parts have memory; also returns whether a part is used there. Gathered parts must have no
+// transfers in flight.
 uint64_t PartitionCoherence::lacking_at_home(const PartitionPlan &plan, bool gather, Needs &needs,
                                              bool *used_at_home) const noexcept {
   uint64_t bytes = 0;
@@ -96,7 +97,7 @@ uint64_t PartitionCoherence::lacking_at_home(const PartitionPlan &plan, bool gat
   return bytes;
 }
 
-// The space of the whole where fewer bytes than `least`, those at home, are lacking.
+// Chooses the space of the whole that lacks fewer than `least` bytes, the number at home.
 void PartitionCoherence::choose_space(const PartitionPlan &plan, uint64_t least, Needs &needs) const noexcept {
   const Replicas *all = replicas_if_any(*plan.whole);
   for (size_t i = 0; all && i < all->all.size(); ++i) {
@@ -122,7 +123,8 @@ void PartitionCoherence::need_parts(const PartitionPlan &plan, Needs &needs) con
   }
 }
 
-// The whole is to be read, or to be used alone: then no task uses the parts, and the space that lacks least will do.
+// The whole is to be read, or to be used exclusively: no task uses the parts then, so the space that lacks the fewest
+// bytes is used.
 void PartitionCoherence::before_up(const PartitionPlan &plan, bool gather, Needs &needs) {
   const auto home = one(topology_.home());
   Replicas *all = replicas_if_any(*plan.whole);
@@ -143,7 +145,7 @@ void PartitionCoherence::before_up(const PartitionPlan &plan, bool gather, Needs
   need_parts(plan, needs);
 }
 
-// Its parts go, with the copies that they were reduced on and the plans below: what they have is worth nothing.
+// The parts end, with their reduction copies and the plans below: their contents are discarded.
 void PartitionCoherence::before_end(const PartitionPlan &plan, Needs &needs) const noexcept {
   const auto leave_off = [&](Datum &d) {
     Replicas *all = replicas_if_any(d);
@@ -190,9 +192,9 @@ Outcome PartitionCoherence::stage(Task *t, const PartitionPlan &plan, PartitionT
   return staging_.admit(s);
 }
 
-// -- what it makes of them ------------------------------------------------------------------------------------
+// -- effects of a step ----------------------------------------------------------------------------------------
 
-// The parts are where the whole is.
+// The parts become valid where the whole is.
 void PartitionCoherence::settle_down(const PartitionPlan &plan, const Replicas *all, const Replica *own) noexcept {
   if (all && !(own && own->allocated)) return alias_.lose_place(plan);
   const auto home = one(topology_.home());
@@ -207,7 +209,7 @@ void PartitionCoherence::settle_down(const PartitionPlan &plan, const Replicas *
   }
 }
 
-// The whole is where all parts are.
+// The whole becomes valid where all parts are.
 void PartitionCoherence::settle_up(const PartitionPlan &plan, bool gather, bool placed) noexcept {
   const coherence::Spaces valid = common(plan);
   if (gather) alias_.close_windows(plan);
@@ -217,13 +219,13 @@ void PartitionCoherence::settle_up(const PartitionPlan &plan, bool gather, bool 
 
 void PartitionCoherence::settle(const PartitionPlan &plan, PartitionTurn turn) noexcept {
   using enum PartitionTurn;
-  if (turn == kEnd) return;  // of a whole that may be gone, too
+  if (turn == kEnd) return;  // also of a whole that may be gone
   Replicas *all = replicas_if_any(*plan.whole);
   Replica *own = all ? all->in(topology_.home()) : nullptr;
   const bool down = turn == kDown || turn == kDownToWrite, placed = !all || (own && own->allocated);
   if (down) settle_down(plan, all, own);
   if (down && all) ++all->opened;
-  // It may have got its record since its parts were opened.
+  // Its record may be newer than the opening of its parts.
   if (own && own->allocated && (down || turn == kLetWrite || turn == kLetReadWhole)) {
     own->anchored = true;
     order_.unlist(*own);

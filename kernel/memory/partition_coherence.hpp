@@ -1,8 +1,9 @@
-// partition_coherence.hpp — what the steps between a datum and its parts see of replicas (graph/partition_order.hpp).
+// partition_coherence.hpp — coherence of a datum and its parts: effects of partition steps on replicas
+// (graph/partition_order.hpp).
 //
-// At home parts are windows into their whole's memory; elsewhere too, where the whole was when they were opened and the
-// filter has a place there (partition_alias.hpp). So nothing need move: parts become valid where the whole is, the whole
-// where all parts are. What else has to be copied goes home, for there every part has its place. Owned by Memory; each
+// At home parts are windows in their whole's memory. Elsewhere they are too, where the whole was when they were opened
+// and the filter has a layout there (partition_alias.hpp). So mostly no bytes move: parts become valid where the whole
+// is, the whole where all parts are. Other contents are copied home, where every part has memory. Owned by Memory; each
 // function is called under Memory's mutex.
 #pragma once
 #include "memory/host_staging.hpp"
@@ -18,16 +19,16 @@ class PartitionCoherence {
       : topology_(topology), cache_(cache), order_(order), records_(records), alias_(alias), admission_(admission),
         staging_(staging) {}
 
-  // A step whose turn has come: its data are brought to where the step needs them. kDone: settle() was called. kPending:
-  // its staging becomes complete by itself, and settle() is the caller's to call then. May throw bad_alloc, with records
-  // half made: then the contents are in doubt, and settle() is the caller's to call.
+  // The turn of a step: brings its data to where the step needs them. kDone: settle() was called. kPending: its staging
+  // becomes complete by itself; the caller then calls settle(). May throw bad_alloc with incomplete records: the
+  // contents are then in doubt, and the caller calls settle().
   Outcome stage(Task *, const PartitionPlan &, PartitionTurn);
-  // The data are there: what becomes of the replicas of the whole and its parts.
+  // Precondition: the data are there. Updates the replicas of the whole and its parts.
   void settle(const PartitionPlan &, PartitionTurn) noexcept;
   void lose_place(const PartitionPlan &plan) noexcept { alias_.lose_place(plan); }
 
  private:
-  struct Needs {  // of a step: what has to be where, and what has to stand still
+  struct Needs {  // needs of a step: data to fetch, and data whose transfers must end first
     uint32_t space;
     std::vector<Staging::Item> &items;
     Replicas *flying = nullptr;  // linked by next_flying

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kPinnedPage = 4096;
 
-// It has a memory of its own, and copies between that and the host's.
+// Returns whether the device has memory of its own and copies between that and host memory.
 bool reaches_host(const Topology &topology, const Device &d) {
   const uint32_t home = topology.home();
   return std::any_of(topology.spaces().begin(), topology.spaces().end(), [&](const Space &s) {
@@ -22,7 +22,7 @@ bool reaches_host(const Topology &topology, const Device &d) {
 
 }  // namespace
 
-// From the first driver that offers memory for its copies, into block.device.
+// Allocates from the first driver that offers memory for its copies; sets block.device.
 consort_status PinnedMemory::take_pinned(uint64_t bytes, uint32_t flags, consort_addr *at, Block &block) {
   const Topology &topology = *topology_;
   consort_status status = CONSORT_E_UNSUPPORTED;
@@ -99,7 +99,7 @@ void PinnedMemory::show(consort_addr at, Block &block) {
     std::lock_guard one_at_a_time(topology.control());
     if (d->ops->attach(d->dev, topology.home(), at, block.bytes, &s.local) >= 0) block.shown.push_back(s);
   }
-  clear_error();  // who does not take it copies from it all the same
+  clear_error();  // a device without registration copies from it all the same
 }
 
 void PinnedMemory::release(uint64_t at, const Block &b) noexcept {

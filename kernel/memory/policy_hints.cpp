@@ -6,7 +6,7 @@
 namespace consort {
 namespace {
 
-// Other layouts of a datum end with it, whatever flies.
+// Other formats of a datum end with it, whatever is in flight.
 bool may_be_hinted(const Datum &d) noexcept {
   const AccessOrder *own = discipline_if_any(d);
   return d.pub.bytes && (!own || !own->format_of);
@@ -30,7 +30,7 @@ void PolicyHints::prefetch(const Task &t, uint32_t space, int32_t priority) noex
   if (any) movers_.leading_to(space)->nudge();
 }
 
-// It is in no hurry: taken up with the next that comes by.
+// Not urgent: handled with the next hints.
 void PolicyHints::unneeded(consort_data_id datum, uint32_t space) noexcept {
   if (ring_ && space < movers_.spaces()) ring_->add({datum, 0, space, 0, Hints::kUnneeded});
 }
@@ -40,7 +40,7 @@ void PolicyHints::take_up() noexcept {
   Hints::Hint h;
   while (ring_->take(&h)) try {
       take_up(h);
-    } catch (const std::bad_alloc &) {  // it was only a hint
+    } catch (const std::bad_alloc &) {  // a hint may be lost
     }
 }
 
@@ -74,11 +74,11 @@ void PolicyHints::take_up_prefetch(const Hints::Hint &h, Datum &d, Replicas &all
   all.hinted |= there;
 }
 
-// It has contents in one space, and its last writer alone answers for it and has ended.
+// Its contents are in one space, and only its last writer can change them; that has ended.
 bool PolicyHints::may_have_record(const Datum &d) const noexcept {
   const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
   if (space == data_state::kMany || space == data_state::kNowhere || !has_contents(d) || !d.pub.bytes) return false;
-  // One with parts, phases or a recording has others to answer for than its last writer.
+  // With parts, phases or a recording, other tasks than its last writer may change it.
   if ((d.generation.load(std::memory_order_relaxed) & Datum::kOdd) || discipline_if_any(d) || d.keeper) return false;
   return !d.writer || !is_live(*tasks_.at(static_cast<uint32_t>(d.writer)), d.writer);
 }

@@ -29,12 +29,12 @@ Replicas &ReplicaRecords::of(Datum &d) {
   return *e->replicas;
 }
 
-// The memory that it has had so far.
+// The memory that the datum had before its record.
 Replica &ReplicaRecords::add_first(Replicas &all, Datum &d, DatumExtra &e, uint32_t state) {
   const uint32_t space = data_state::space(state);
   auto r = std::make_unique<Replica>();
   all.all.reserve(1);
-  order_.expect(space);  // from here on nothing fails
+  order_.expect(space);  // nothing below fails
   r->datum = &d;
   r->space = space;
   r->allocated = true;
@@ -77,14 +77,14 @@ Replica &ReplicaRecords::in(Replicas &all, Datum &d, uint32_t space) {
   const bool as_datum = space == home() &&
                         std::none_of(all.all.begin(), all.all.end(), [&](const auto &o) { return o->view == d.view; });
   if (!as_datum) r->own_view.reset(new std::byte[std::max(1u, d.layout->ops->view_size)]());
-  r->view = as_datum ? d.view : r->own_view.get();  // at home its view is the datum's own, which parts go by
+  r->view = as_datum ? d.view : r->own_view.get();  // at home its view is the datum's own, from which parts are computed
   order_.expect(space);
   all.all.push_back(std::move(r));
   order_.entered(space);
   return *all.all.back();
 }
 
-// The blocks that its layout wants there, into its list and addr[0..*n).
+// Takes the blocks that its layout needs there, into its list and addr[0..*n).
 consort_status ReplicaRecords::take_blocks(Replica &r, consort_addr *addr, uint32_t *n) {
   const Datum &d = *r.datum;
   const consort_space_desc &space = topology_.spaces()[r.space].desc;
@@ -147,7 +147,7 @@ std::unique_ptr<Replica> ReplicaRecords::scratch(Datum &d, uint32_t space) {
   auto r = std::make_unique<Replica>();
   r->datum = &d;
   r->space = space;
-  r->anchored = true;  // it goes when its task ends, not before
+  r->anchored = true;  // freed when its task ends, not before
   r->own_view.reset(new std::byte[std::max(1u, d.layout->ops->view_size)]());
   r->view = r->own_view.get();
   return r;

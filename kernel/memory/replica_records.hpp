@@ -1,7 +1,7 @@
-// replica_records.hpp — the records of a datum's replicas, and the memory that a replica has.
+// replica_records.hpp — records of a datum's replicas, and allocation of their memory.
 //
-// A datum gets its record (task/replica.hpp) when it is first to be in two spaces; from then on its state says "many".
-// Owned by Memory; each function is called under Memory's mutex.
+// A datum gets its record (task/replica.hpp) when it is first needed in a second space; from then on its state says
+// "many". Owned by Memory; each function is called under Memory's mutex.
 #pragma once
 #include <consort/driver.h>
 
@@ -17,29 +17,29 @@ class ReplicaRecords {
       : topology_(topology), data_(data), cache_(cache), order_(order) {}
 
   uint32_t home() const noexcept;
-  // The datum's record: made where it has none, from the one space in which it lives. May throw.
+  // Returns the datum's record; makes it from the one space in which the datum lives. May throw.
   Replicas &of(Datum &);
-  // The record of a part, whose memory at home is its whole's there. May throw.
+  // Returns the record of a part, whose memory at home is inside its whole's. May throw.
   Replicas &of_part(Datum &, Replica &home);
-  // The datum's replica in that space: made, without memory, where it has none. May throw.
+  // Returns the datum's replica in that space; makes one without memory. May throw.
   Replica &in(Replicas &, Datum &, uint32_t space);
 
-  // Memory for a replica whose room was made. < 0: refused by the driver, told.
+  // Allocates memory for a replica. Precondition: there is room. < 0: refused by the driver, error text set.
   consort_status allocate(Replica &) noexcept;
-  // Its memory becomes spare. It is not pinned, and not the only valid one of its datum unless that has no contents.
+  // Makes its memory spare. Precondition: it is not pinned, and not the only valid replica of a datum with contents.
   void release(Replica &) noexcept;
-  // A part's replica at home, whose whole has no memory there: none can be had.
+  // Returns whether it is a part's replica at home whose whole has no memory there: it cannot be allocated.
   bool has_no_place(const Replica &) const noexcept;
-  // A replica without contents for one task, in no datum's record. May throw.
+  // Returns a replica without contents for one task, outside of any record. May throw.
   static std::unique_ptr<Replica> scratch(Datum &, uint32_t space);
 
-  void close_window(Replica &) noexcept;        // its base forgets it otherwise
+  void close_window(Replica &) noexcept;        // also removes it from its base
   void close_windows(Replica &base) noexcept;   // the base loses its memory
-  // All replicas of a datum that is removed go, with what they have. The record is empty then.
+  // Frees all replicas of a datum that is removed. The record is empty afterwards.
   void clear(Replicas &) noexcept;
-  static void invalidate(Datum &) noexcept;     // it has no contents any more
+  static void invalidate(Datum &) noexcept;     // discards its contents
   static uint32_t state_in(const Datum &, uint32_t space) noexcept;  // CONSORT_IN_*
-  // A writer's turn: no task that does not know of the record is left. Its first memory may go from now on.
+  // A writer's turn: no task that ignores the record is left. The datum's first memory may be evicted from now on.
   void nobody_else(Replicas &) noexcept;
 
  private:

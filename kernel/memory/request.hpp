@@ -1,6 +1,6 @@
-// request.hpp — what the application wants of a datum's replicas, carried out when its turn among the tasks has come.
+// request.hpp — a request about a datum's replicas, carried out in the datum's order of access.
 //
-// Owned by Memory from the call until it is over; changes under Memory's mutex. Nobody waits for one.
+// Owned by Memory from the call to its end; changes under Memory's mutex. No task waits for one.
 #pragma once
 #include <cstdint>
 
@@ -16,14 +16,14 @@ struct MemoryRequest {
   uint32_t space = 0;
   int32_t priority = 0;
   uint64_t spaces = 0;                // kThrough
-  uint64_t task = 0;                  // a policy's: the task that will read it; when that is gone, so is the wish
+  uint64_t task = 0;                  // of a policy: the task that will read it; the request ends with it
   Memory *memory = nullptr;
   uint64_t id = 0;
-  Datum *datum = nullptr;             // alive: at its turn because tasks take theirs, later because it ends its wishes
-  bool cancelled = false;             // before its turn came
+  Datum *datum = nullptr;  // alive: before its turn by the order of access; afterwards because a datum ends its requests
+  bool cancelled = false;             // before its turn
   bool begun = false;                 // its turn has come
-  uint32_t version = 0;               // of the contents then: those of another are not what was wished for
-  Transfer *transfer = nullptr;       // that carries it out
+  uint32_t version = 0;               // of the contents at its turn; other contents are not requested
+  Transfer *transfer = nullptr;       // the transfer that carries it out
 };
 
 }  // namespace consort

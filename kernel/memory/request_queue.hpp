@@ -1,4 +1,4 @@
-// request_queue.hpp — the requests that are not over, and of each space those that wait for room or a way.
+// request_queue.hpp — all unfinished requests, and for each space those that wait for memory or a route.
 //
 // Owned by Memory; each function is called under Memory's mutex.
 #pragma once
@@ -15,14 +15,14 @@ class RequestQueue {
  public:
   RequestQueue(Memory &memory, size_t spaces) : memory_(memory), waiting_(spaces) {}
 
-  MemoryRequest &add(const MemoryRequest &wanted, Datum &);  // with a name of its own; may throw
-  // Its turn has come: it waits in its space, before those that are less urgent. May throw.
+  MemoryRequest &add(const MemoryRequest &wanted, Datum &);  // with a new name; may throw
+  // After its turn: adds it to the waiting requests of its space, before less urgent ones. May throw.
   void enlist(MemoryRequest &);
-  void remove(MemoryRequest &) noexcept;  // it is over: the record goes
-  void remove_all_of(const Datum &) noexcept;  // those of the datum whose turn has come
-  MemoryRequest *find(uint64_t id) const noexcept;  // nullptr: there is none, or it is over
+  void remove(MemoryRequest &) noexcept;  // the request has ended: destroys it
+  void remove_all_of(const Datum &) noexcept;  // requests of the datum whose turn has come
+  MemoryRequest *find(uint64_t id) const noexcept;  // nullptr: none, or it has ended
   bool was_given(uint64_t id) const noexcept { return id && id <= last_; }
-  // The most urgent first. A transfer that carries a request out takes it out of here; remove() follows all the same.
+  // The most urgent first. A transfer that carries out a request removes it from here; remove() follows nevertheless.
   std::vector<MemoryRequest *> &waiting(uint32_t space) noexcept { return waiting_[space]; }
 
  private:

@@ -7,27 +7,28 @@
 namespace consort {
 
 void Requests::turn(MemoryRequest &w) noexcept try {
-  // Where nothing moves no record says where contents are: holds would not keep it up to date.
+  // Without movers no record holds the location of contents, since holds would not update it.
   if (!movers_.any() || w.cancelled || !w.datum->pub.bytes ||
       (w.what == MemoryRequest::kBring && !has_contents(*w.datum)))
     return queue_.remove(w);
   carry_out(w);
   if (!w.begun) queue_.remove(w);
-} catch (const std::bad_alloc &) {  // it was only a wish
+} catch (const std::bad_alloc &) {  // a request may be dropped
   queue_.remove(w);
 }
 
-// What has to wait is enlisted.
+// Carries the request out, or queues it if it has to wait.
 void Requests::carry_out(MemoryRequest &w) {
   Datum &d = *w.datum;
-  const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));  // where it lives, if in one space
+  // the space where it lives, if it is one
+  const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));
   const bool many = alone == data_state::kMany;
   switch (w.what) {
     case MemoryRequest::kBring:
     case MemoryRequest::kRoom:
       if (alone == w.space) return;
       records_.of(d);
-      return queue_.enlist(w);  // pursue() looks at it
+      return queue_.enlist(w);  // pursue() handles it
     case MemoryRequest::kWontUse:
       if (many) eviction_.set_aside(d);
       return;
@@ -68,7 +69,7 @@ Outcome Requests::cancel(uint64_t id, Transfer **taken_back) noexcept {
   return Outcome::kDone;
 }
 
-// It has what it wanted, or its contents are no longer those that it was for, or they are about to change.
+// Returns whether it is fulfilled, its contents were overwritten, or are about to change.
 bool Requests::is_over(const MemoryRequest &w, const Replicas &all) const noexcept {
   const Replica *there = all.in(w.space);
   const bool done =
@@ -78,7 +79,7 @@ bool Requests::is_over(const MemoryRequest &w, const Replicas &all) const noexce
          (w.what == MemoryRequest::kBring && !all.valid) || (there && there->coming);
 }
 
-// kDone: it is carried out by a transfer. kPending: there is no way now. kRefused: it is over.
+// kDone: a transfer carries it out. kPending: not possible now. kRefused: it has ended.
 Outcome Requests::try_to_carry_out(MemoryRequest &w) {
   Replica &r = records_.in(*w.datum->extra()->replicas, *w.datum, w.space);
   if (!r.allocated && records_.allocate(r) < 0) return Outcome::kRefused;
@@ -109,7 +110,7 @@ void Requests::pursue(uint32_t space) noexcept try {
         break;
     }
   }
-} catch (const std::bad_alloc &) {  // they are looked at again
+} catch (const std::bad_alloc &) {  // they are retried
 }
 
 void Requests::write_through(Datum &d) noexcept try {
@@ -124,7 +125,7 @@ void Requests::write_through(Datum &d) noexcept try {
       return queue_.remove(w);
     }
   }
-} catch (const std::bad_alloc &) {  // as many copies as there is memory for their records
+} catch (const std::bad_alloc &) {  // as many copies as records can be allocated
 }
 
 }  // namespace consort

@@ -1,7 +1,7 @@
-// requests.hpp — what the application and policies want of replicas: data ahead of time, room given back, write-through.
+// requests.hpp — requests of the application and of policies: prefetch, eviction, write-through.
 //
-// A request lives from wish() to its turn among the tasks that use its datum, or longer. No task waits for one. Owned by
-// Memory; each function is called under Memory's mutex.
+// A request lives from wish() to its turn among the tasks that use its datum, or longer. No task waits for one. Owned
+// by Memory; each function is called under Memory's mutex.
 #pragma once
 #include "memory/admission.hpp"
 
@@ -14,14 +14,15 @@ class Requests {
       : tasks_(tasks), cache_(cache), records_(records), movers_(movers), transfers_(transfers), eviction_(eviction),
         fetches_(fetches), admission_(admission), queue_(queue) {}
 
-  // Its turn has come: it is carried out, or waits in the queue, or is dropped.
+  // The turn of a request: carries it out, queues it, or drops it.
   void turn(MemoryRequest &) noexcept;
-  // kDone: it ends without effect. kPending: it is over, or being carried out. kRefused: there never was one of that
-  // name, told. *taken_back: a transfer whose copies will not be made: Fetches::landed() is the caller's to call.
+  // kDone: it ends without effect. kPending: it has ended, or is being carried out. kRefused: unknown name, error text
+  // set. *taken_back: a transfer whose copies will not be made; the caller calls Fetches::landed().
   Outcome cancel(uint64_t id, Transfer **taken_back) noexcept;
-  // The requests of a space, the most urgent first, as far as there is room. Tasks that wait for room go first.
+  // Carries out the waiting requests of a space, the most urgent first, while there is memory. Tasks that wait for
+  // memory go first.
   void pursue(uint32_t space) noexcept;
-  // The datum was written: it is copied to where the application wants each version.
+  // The datum was written: copies it to all spaces where the application wants each version.
   void write_through(Datum &) noexcept;
 
  private:

@@ -1,6 +1,6 @@
-// staging.hpp — one task's data on their way to where it will run.
+// staging.hpp — the staging of one task: its data on their way to the space where it will run.
 //
-// Hangs on the task (Extra::staging) from the moment when it was popped and its data were not all there, until it has
+// Attached to the task (Extra::staging) from the time when it was popped and its data were incomplete, until it has
 // ended. Changes under Memory's mutex.
 #pragma once
 #include <consort/driver.h>
@@ -22,31 +22,32 @@ struct Staging {
     Datum *datum;
     uint32_t mode;
     Replica *replica;
-    uint32_t version = 0;         // of what it writes
+    uint32_t version = 0;         // of the contents that it writes
     bool claimed = false;         // counted in Replicas::claims
-    coherence::Spaces failed = 0; // from where a copy of it failed: others are tried before the task is refused
-    coherence::Spaces before = 0; // where it was valid until this one began to write it
+    coherence::Spaces failed = 0; // spaces from which a copy failed: others are tried before the task is refused
+    coherence::Spaces before = 0; // spaces where it was valid until this task began to write
   };
-  // Memory without contents: nobody else's, so in no datum's record; counted and granted with the rest.
+  // Memory without contents, used by one task alone and in no datum's record; counted and granted with the rest.
   struct Scratch {
     uint32_t access;              // of the task
     std::unique_ptr<Replica> replica;
   };
   Task *task = nullptr;
-  Worker *worker = nullptr;                 // who comes for it; nullptr: a hold, an unregistration or a step
-  uint32_t space = 0;                 // where memory is taken, if any has to be
+  Worker *worker = nullptr;                 // the worker that waits for it; nullptr: a hold, an unregistration or a step
+  uint32_t space = 0;                 // where memory is allocated, if necessary
   std::vector<Item> items = {};        // each datum once
   std::vector<Scratch> scratch = {};
-  uint64_t reach = 0;                 // spaces whose replicas will do
-  uint32_t awaited = 0;           // transfers
-  float rank = 0;                 // ns: what hangs on the task takes so long, if somebody said so
-  bool granted = false;           // it has its memory; replicas are pinned
-  consort_status status = 0;      // why it can not be
+  uint64_t reach = 0;                 // spaces whose replicas its unit can access
+  uint32_t awaited = 0;           // number of transfers
+  float rank = 0;                 // ns: length of the critical path behind the task, if known
+  bool granted = false;           // its memory is allocated and its replicas are pinned
+  consort_status status = 0;      // < 0: why it was refused
   std::string text = {};
-  Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
-  Staging *behind = nullptr;      // in the one StagingQueue that it is in
-  bool queued = false;            // for room; what else it waits for may end meanwhile
-  // words(): the reason, a string. Only the first refusal counts. Without memory for the reason the status alone is told.
+  Staging *next = nullptr, *previous = nullptr;  // list of all stagings (Memory)
+  Staging *behind = nullptr;      // next in its StagingQueue
+  bool queued = false;            // waits for memory; other things that it awaits may end meanwhile
+  // words() returns the reason, a string. Only the first refusal counts. Without memory for the reason only the status
+  // is reported.
   template <class F>
   void refuse(consort_status why, F words) noexcept {
     if (status < 0) return;
@@ -60,7 +61,8 @@ struct Staging {
       CONSORT_NONE;  // the thread state that waits for this hold, and will release it; NONE: no thread does
 };
 
-// First in, first out, linked through Staging::behind. It needs no memory: the end of a copy adds to it, and cannot fail.
+// A first-in first-out list linked through Staging::behind. It allocates nothing, because the end of a copy adds to it
+// and cannot fail.
 class StagingQueue {
  public:
   bool empty() const noexcept { return !first_; }
@@ -81,7 +83,7 @@ class StagingQueue {
     return s;
   }
   size_t size() const noexcept { return place_of(nullptr); }
-  size_t place_of(const Staging *s) const noexcept {  // from 0; of one that is not in: how many there are
+  size_t place_of(const Staging *s) const noexcept {  // from 0; the length of the queue if it is not in it
     size_t n = 0;
     for (const Staging *at = first_; at && at != s; at = at->behind) ++n;
     return n;

@@ -18,7 +18,7 @@ void Stagings::remove(Staging &s) noexcept {
   if (s.next) s.next->previous = s.previous;
 }
 
-// The record of a task that may be ending is not asked.
+// Does not access the record of a task that may be ending.
 const Staging *Stagings::find(TaskName name) const noexcept {
   const Staging *s = first_;
   while (s && s->task->pub.id != name) s = s->next;

@@ -1,6 +1,6 @@
-// stagings.hpp — all tasks whose data are on their way or pinned, and those of them that may go on.
+// stagings.hpp — the list of all stagings, and the complete ones that are ready to continue.
 //
-// A staging is complete when it has its memory and nothing that it waits for is under way, or when it was refused. Owned
+// A staging is complete when it has its memory and nothing that it awaits is in flight, or when it was refused. Owned
 // by Memory; each function is called under Memory's mutex.
 #pragma once
 #include "memory/staging.hpp"
@@ -10,32 +10,32 @@ namespace consort {
 
 class Stagings {
  public:
-  void add(Staging &) noexcept;     // it is its task's (Extra::staging)
+  void add(Staging &) noexcept;     // it belongs to its task (Extra::staging)
   void remove(Staging &) noexcept;  // its task ends
   const Staging *find(TaskName) const noexcept;  // nullptr: that task has none
 
-  // Complete at once: its task goes on without being handed out.
+  // Complete at once: its task continues without take_ready().
   void begin() noexcept { ++active_; }
-  void complete(Staging &s) noexcept {  // take_ready() hands it out
+  void complete(Staging &s) noexcept {  // take_ready() returns it
     ++active_;
     ready_.push_back(&s);
   }
-  void end() noexcept { --active_; }  // of one that was complete
-  // One thing less that it waits for has ended. True: nothing is left but room, if it waits for that.
+  void end() noexcept { --active_; }  // precondition: it was complete
+  // One awaited thing has ended. Returns true if only memory is awaited, or nothing.
   static bool has_landed(Staging &s) noexcept { return --s.awaited == 0; }
-  // The same for a writer that waited for a copy, or a step for the last of all: complete, unless it waits for room.
+  // The same for a writer that waited for a copy, or for a step: it becomes complete, unless it waits for memory.
   void landed(Staging &s) noexcept {
     if (has_landed(s) && !s.queued) complete(s);
   }
 
-  // Returns the tasks that became complete since the last call, in that order: the caller lets them go on, without the
+  // Returns the tasks that became complete since the last call, in that order. The caller resumes them without the
   // mutex.
   [[nodiscard]] StagingQueue take_ready() noexcept;
-  // Those that are complete and have not ended.
+  // Number of stagings that are complete and have not ended.
   uint64_t active() const noexcept { return active_; }
 
-  // Bytes that the thread which waits for this hold has granted in other holds in the same space. It would wait for itself
-  // if they were in the way. A hold that came by a callback belongs to no thread: 0.
+  // Returns the bytes that the thread which waits for this hold has in other holds of the same space: waiting for these
+  // would be a deadlock. A hold that continues by a callback belongs to no thread: 0.
   uint64_t held_by_its_thread(const Staging &) const noexcept;
 
  private:

@@ -1,18 +1,19 @@
-// statistics.hpp — the counters of the memories and of the links between them.
+// statistics.hpp — counters of the memories and of the links between them.
 //
-// A counter is a field here with its meaning; the class that does what it counts increments it. Changes under Memory's
-// mutex. A new one is told by describe() (memory/memory_report.cpp) and, if applications are to read it, by api/memory.cpp.
+// Each counter is a field with its meaning; the class that performs the counted action increments it. Changes under
+// Memory's mutex. A new counter is printed by describe() (memory/memory_report.cpp) and, if applications read it,
+// returned by api/memory.cpp.
 #pragma once
 #include <cstdint>
 
 namespace consort {
 
 struct SpaceStatistics {
-  uint64_t limit = 0, used = 0, spare = 0;  // bytes, as of now: filled where it is asked for
-  uint64_t evictions = 0;                   // replicas that were dropped to make room, or asked to leave
-  uint64_t saves = 0, saved_bytes = 0;      // copies of only valid replicas to another space, so that they can be dropped
+  uint64_t limit = 0, used = 0, spare = 0;  // bytes, current: filled at the query
+  uint64_t evictions = 0;                   // replicas dropped to free memory, or asked to leave
+  uint64_t saves = 0, saved_bytes = 0;      // copies of owned replicas to another space, so that they can be dropped
   uint64_t needed_evictions = 0;            // of replicas that were pinned
-  uint32_t waiting = 0, wishes = 0;         // tasks and requests that wait for room, as of now
+  uint32_t waiting = 0, wishes = 0;         // tasks and requests that wait for memory, current
 };
 
 struct LinkStatistics {

@@ -13,7 +13,7 @@
 namespace consort {
 namespace {
 
-// Where its contents were before the task changed them, and still are.
+// The spaces where its contents from before the task's write are still intact.
 coherence::Spaces left_as_before(const Staging::Item &item, coherence::Spaces gone) noexcept {
   coherence::Spaces left = 0;
   for (const auto &r : item.datum->extra()->replicas->all)
@@ -21,7 +21,7 @@ coherence::Spaces left_as_before(const Staging::Item &item, coherence::Spaces go
   return item.before & left & ~gone;
 }
 
-// A task behind it has written since, somewhere that is not lost.
+// A task behind it has written since, in a space that is not lost.
 bool was_changed_since(const Staging::Item &item, coherence::Spaces gone) noexcept {
   const Replicas &all = *item.datum->extra()->replicas;
   return item.version != all.version && (all.valid & ~gone);
@@ -91,7 +91,7 @@ consort_status TaskStaging::begin(Task *t, Frame &f, Datum **blamed) noexcept {
 void TaskStaging::end(Task *t, bool wrote) noexcept {
   std::unique_ptr<Staging> s(std::exchange(t->extra->staging, nullptr));
   stagings_.end();
-  outlook_.refresh();  // what was noted of this task goes with it
+  outlook_.refresh();  // drops the noted uses of this task
   for (const auto &item : s->items) outlook_.used(*item.datum, t->pub.id);
   stagings_.remove(*s);
   admission_.release(*s);
@@ -100,17 +100,17 @@ void TaskStaging::end(Task *t, bool wrote) noexcept {
     if (!item.replica) continue;  // no memory for its records: nothing was chosen
     Replicas &all = *item.datum->extra()->replicas;
     if (std::exchange(item.claimed, false)) --all.claims;
-    // Not behind one whose follower on the same queue writes already: it is copied when that one ends.
+    // Not if its follower on the same queue already writes: then the end of that one copies it.
     if ((item.mode & CONSORT_M_W) && all.through && item.version == all.version) requests_.write_through(*item.datum);
     eviction_.leave(holder(*item.replica));
   }
 }
 
-// No other task uses the memory while one writes. Where the one before it in the same queue ran again, elsewhere, the
+// No other task uses the memory while one writes. If the task before it in the same queue ran again elsewhere, the
 // datum is as that one left it.
 bool TaskStaging::undo(Task *t, coherence::Spaces gone) noexcept {
   Staging *const s = t->extra ? t->extra->staging : nullptr;
-  for (uint32_t i = 0; i < t->pub.naccess && !s; ++i) {  // all was there
+  for (uint32_t i = 0; i < t->pub.naccess && !s; ++i) {  // no staging: all data were valid
     const consort_access &a = t->pub.access[i];
     if (changes(a.mode) && a.mode != CONSORT_M_W && !(valid_spaces(*Datum::of(a.datum)) & ~gone)) return false;
   }

@@ -1,4 +1,4 @@
-// task_staging.hpp — the data of a worker's tasks: their working sets are made, begun when the task starts, and ended.
+// task_staging.hpp — working sets of tasks on workers: made, begun at the task's start, and ended.
 //
 // Owned by Memory; each function is called under Memory's mutex.
 #pragma once
@@ -16,15 +16,16 @@ class TaskStaging {
       : cache_(cache), outlook_(outlook), records_(records), eviction_(eviction), stagings_(stagings),
         admission_(admission), requests_(requests) {}
 
-  // Makes the working set of a popped task and admits it. As Admission::admit(); the task has its Extra. May throw.
+  // Makes the working set of a popped task and admits it, as Admission::admit(). Precondition: the task has its Extra.
+  // May throw.
   Outcome admit(const ThreadState &, Worker &, Task *);
-  // A task whose staging is complete starts now: what it writes is valid there alone. Fills f.views. < 0: it was refused;
-  // told, with `blamed`.
+  // A task with a complete staging starts: data that it writes become valid there alone. Fills f.views. < 0: it was
+  // refused; error text set, with `blamed`.
   consort_status begin(Task *, Frame &, Datum **blamed) noexcept;
-  // A task that was staged ends: its data may go. `wrote`: it has no body, and the application wrote its datum.
+  // A staged task ends: its data may be evicted. `wrote`: a task without a body whose datum the application wrote.
   void end(Task *, bool wrote) noexcept;
-  // Its device was lost, in spaces `gone`. False: what it changed is nowhere else. True: its data are as before wherever
-  // that memory was left alone meanwhile, and end() is to follow if it was staged.
+  // The task's device was lost, with the spaces `gone`. False: data that it changed exist nowhere else. True: its data
+  // are as before where their memory was not changed since; end() follows if it was staged.
   bool undo(Task *, coherence::Spaces gone) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// transfer.hpp — the contents of one datum on their way from one replica to another, maybe over several hops.
+// transfer.hpp — a copy of one datum's contents from one replica to another, over one or more hops.
 //
 // Owned by Memory while it lasts; changes under Memory's mutex. Both ends are pinned.
 #pragma once
@@ -16,18 +16,18 @@ struct MemoryRequest;
 
 struct Transfer {
   Datum *datum;
-  Replica *from, *to, *last;          // this hop; where all of it is to end
-  uint32_t outstanding = 0;           // copies of this hop
-  uint32_t version = 0;               // of the contents, when the hop began
-  consort_status status = 0;          // of the first that failed
-  std::vector<Staging *> waiters = {};    // told when it has arrived, or never will
-  std::vector<Staging *> blocked = {};    // will write to `from`: told when this hop has read it
-  bool saving = false;                // so that `from` may go
-  bool counted_on = false;            // and nobody wants it to stay meanwhile (Store::saving)
-  std::string why = {};               // the driver's words, if it failed
-  MemoryRequest *wish = nullptr;               // that it carries out
+  Replica *from, *to, *last;          // this hop; the final destination
+  uint32_t outstanding = 0;           // unfinished copies of this hop
+  uint32_t version = 0;               // of the contents at the start of the hop
+  consort_status status = 0;          // of the first failed copy
+  std::vector<Staging *> waiters = {};    // told when it has arrived, or failed
+  std::vector<Staging *> blocked = {};    // writers of `from`: told when this hop has read it
+  bool saving = false;                // a save: `from` is dropped afterwards
+  bool counted_on = false;            // counted in Store::saving: nothing wants `from` to stay
+  std::string why = {};               // the driver's error text
+  MemoryRequest *wish = nullptr;               // the request that it carries out
   uint64_t bytes = 0;                 // of this hop
-  uint64_t began = 0;                 // it, where somebody traces; ns
+  uint64_t began = 0;                 // start of the hop in ns, if traced
 };
 
 }  // namespace consort

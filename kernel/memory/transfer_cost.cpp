@@ -44,7 +44,7 @@ void TransferCost::show_way(uint32_t from, uint32_t to) {
 TransferCost::Cost TransferCost::cost(uint32_t from, uint32_t to, uint64_t bytes) const noexcept {
   const Routes &routes = movers_.routes();
   Cost c{0, 0};
-  if (routes.next(from, to) == to) {  // one link, as nearly always
+  if (routes.next(from, to) == to) {  // one link: the usual case
     const float ns_per_byte = routes.ns_per_byte(from, to);
     return {routes.latency_ns(from, to) + ns_per_byte * static_cast<float>(bytes),
             ns_per_byte * static_cast<float>(transfers_.queued(from, to))};
@@ -60,8 +60,8 @@ TransferCost::Cost TransferCost::cost(uint32_t from, uint32_t to, uint64_t bytes
   return c;
 }
 
-// What a policy asks about is seldom in a cache, and each look leads to the next. So the first looks of all go out
-// together, then the second ones; asked one by one each would wait for the one before it.
+// The data of a policy's question are seldom in a cache, and each access depends on the one before. So the first
+// accesses of all tasks are issued together, then the second ones, instead of each waiting for the last.
 void TransferCost::fetch_early(const consort_task *const *tasks, uint32_t nt) noexcept {
   constexpr uint32_t kMost = 16;
   nt = std::min(nt, kMost);
@@ -77,7 +77,7 @@ void TransferCost::fetch_early(const consort_task *const *tasks, uint32_t nt) no
   }
 }
 
-// Data that have contents and that a task needs, from its access `first` on; but for those that are valid in `alone`.
+// Collects data with contents that a task reads, from its access `first` on, except those valid in `alone`.
 void TransferCost::look(const consort_task &t, uint32_t first, coherence::Spaces alone, Looks &looks) noexcept {
   looks.n = 0;
   const consort_access *a = t.access + first, *const end = a + std::min(t.naccess - first, Looks::kAtOnce);
@@ -91,7 +91,7 @@ void TransferCost::look(const consort_task &t, uint32_t first, coherence::Spaces
   }
 }
 
-// From the space from where it comes first. Contents that are on their way already are queued themselves.
+// The cost from the space from which it arrives first. Contents in flight are in the queue themselves.
 TransferCost::Cost TransferCost::soonest(const Look &d, uint32_t space) const noexcept {
   const Routes &routes = movers_.routes();
   Cost best{d.valid ? std::numeric_limits<float>::infinity() : 0, 0};
@@ -101,7 +101,7 @@ TransferCost::Cost TransferCost::soonest(const Look &d, uint32_t space) const no
   for (coherence::Spaces left = d.valid; left; left &= left - 1) {
     const auto from = static_cast<uint32_t>(std::countr_zero(left));
     Cost c;
-    if (routes.next(from, space) == space) {  // as cost() has it, without the call
+    if (routes.next(from, space) == space) {  // as in cost(), without the call
       const float ns_per_byte = routes.ns_per_byte(from, space);
       const auto waiting = static_cast<int64_t>(transfers_.queued(from, space));
       c = {routes.latency_ns(from, space) + ns_per_byte * exact, ns_per_byte * static_cast<float>(waiting)};
@@ -113,8 +113,7 @@ TransferCost::Cost TransferCost::soonest(const Look &d, uint32_t space) const no
   return best;
 }
 
-// Those that share a link wait for what is queued on it once. A task's data are looked at once for all spaces, if they
-// are not very many.
+// Data that share a link wait for its queue once. Each datum is read once for all spaces, unless there are very many.
 void TransferCost::transfer_ns(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                                float *out) const noexcept {
   Looks looks;
@@ -140,7 +139,7 @@ void TransferCost::transfer_ns(const consort_task *const *tasks, uint32_t nt, co
   }
 }
 
-// What is on its way counts as there: no task would send for it again. Each datum is looked at once for all spaces.
+// Contents in flight count as valid: no task would fetch them again. Each datum is read once for all spaces.
 void TransferCost::lacking(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                            uint64_t *out) const noexcept {
   fetch_early(tasks, nt);

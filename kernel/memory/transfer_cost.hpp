@@ -1,7 +1,7 @@
-// transfer_cost.hpp — what bringing data somewhere would cost, and what room there is: for policies.
+// transfer_cost.hpp — estimated costs of transfers and available memory, for policies.
 //
-// [any], all of it. Nothing is locked: it reads relaxed values, of data that unfinished tasks name, so its answers are of
-// a moment ago. Owned by Memory.
+// All functions are [any] and take no lock. They read relaxed values of data that unfinished tasks name, so the results
+// may be out of date. Owned by Memory.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -12,8 +12,8 @@
 
 namespace consort {
 
-// Where the replicas of a datum that has a record are. acquire: pairs with ReplicaRecords::of() and of_part(). nullptr:
-// it has no record.
+// The locations of the replicas of a datum with a record; nullptr: it has none. acquire: pairs with
+// ReplicaRecords::of() and of_part().
 inline const Placement *placement_of(const Datum &d) noexcept {
   return d.places.known.load(std::memory_order_acquire) ? &d.places : nullptr;
 }
@@ -23,23 +23,23 @@ coherence::Spaces valid_spaces(const Datum &) noexcept;
 class TransferCost {
  public:
   TransferCost(Topology &, const BlockCache &, const EvictionOrder &, const MoverSet &, const Transfers &);
-  void open();  // tells the topology what ways over several links cost; the movers are open
+  void open();  // sets the topology's costs of routes over several links; precondition: the movers are open
 
-  // Of each task and each space, in that order: the time until its data are there; NaN: no such space.
+  // For each task and each space, in that order: the time until its data are valid there; NaN: no such space.
   void transfer_ns(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                    float *out) const noexcept;
-  // Likewise, bit i of out: the datum of access i, of the first 64, is not there nor on its way.
+  // Likewise, bit i of out: the datum of access i, of the first 64, is neither valid there nor in flight.
   void lacking(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                uint64_t *out) const noexcept;
   consort_room room(uint32_t space) const noexcept;
   bool is_valid(const Datum &d, uint32_t space) const noexcept {
     return space < reach_.size() && (valid_spaces(d) & coherence::one(space));
   }
-  // The spaces that all units which compute there use in place.
+  // The spaces that all units of that space can access directly.
   coherence::Spaces reach(uint32_t space) const noexcept { return reach_[space]; }
 
  private:
-  struct Cost { float own, queued; };  // ns, without those before it, and until they have gone
+  struct Cost { float own, queued; };  // ns, without the queue, and until the queue has drained
   struct Look {                        // at one datum
     uint64_t bytes;
     coherence::Spaces valid, arriving;

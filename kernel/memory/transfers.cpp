@@ -13,13 +13,13 @@
 namespace consort {
 namespace {
 
-void expect(Replica &r, Transfer *t) noexcept {  // nullptr: nothing any more
+void expect(Replica &r, Transfer *t) noexcept {  // nullptr: nothing expected any more
   r.coming = t;
   RelaxedValue<coherence::Spaces> &arriving = r.datum->places.arriving;
   arriving = t ? arriving | coherence::one(r.space) : arriving & ~coherence::one(r.space);
 }
 
-// A run of bytes as copies that the link can do: it may have no rows, or no slices.
+// Splits a run of bytes into copies that the link supports: it may support no rows, or no slices.
 void lower(const consort_run &r, uint32_t flags, uint32_t from, uint32_t to, std::vector<consort_copy> &copies) {
   const uint64_t slices = (flags & CONSORT_LK_3D) ? 1 : r.n[1];
   const uint64_t rows = (flags & (CONSORT_LK_2D | CONSORT_LK_3D)) ? 1 : r.n[0];
@@ -50,7 +50,7 @@ Transfers::Transfers(const Topology &topology, const Clock &clock, const std::un
 
 Transfers::OneLink &Transfers::link_of(const Transfer &t) noexcept { return links_[at(t.from->space, t.to->space)]; }
 
-// Copies are ordered by the time of the request minus the rank of the task (the length of the critical path behind it).
+// Order: the time of the request minus the rank of the task (the length of the critical path behind it).
 int64_t Transfers::order_of(const Transfer &t) const noexcept {
   float rank = 0;
   for (const auto *those : {&t.waiters, &t.blocked})
@@ -132,7 +132,7 @@ bool Transfers::land(Transfer &t, consort_status status) noexcept {
   if (tracer_) tracer_->copied(*t.datum, t.from->space, t.to->space, t.bytes, t.began, clock_.now(), status);
   count_out(t);
   Replicas &all = *t.datum->extra()->replicas;
-  // Written elsewhere meanwhile (no task waits for a copy that only makes room): then this is nothing.
+  // If the contents were overwritten elsewhere meanwhile (no task waits for a save), the copy is invalid.
   const bool stale = t.version != all.version;
   if (status >= 0 && !stale) {
     all.valid |= coherence::one(t.to->space);

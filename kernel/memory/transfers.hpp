@@ -1,7 +1,7 @@
-// transfers.hpp — the hops of copies: one send from a space to the next, and what its end leaves behind.
+// transfers.hpp — single hops of copies: a send from one space to the next, and its completion.
 //
-// Owned by Memory; each function is called under Memory's mutex, but for what says [any]. What a hop is for, and what
-// follows it, is known above: fetches.hpp for contents that are wanted, eviction.hpp for contents that are saved.
+// Owned by Memory; each function is called under Memory's mutex, except those marked [any]. The purpose of a hop, and
+// the action after it, are known above: fetches.hpp for fetched contents, eviction.hpp for saves.
 #pragma once
 #include <atomic>
 #include <vector>
@@ -22,31 +22,32 @@ class Transfers {
  public:
   Transfers(const Topology &, const Clock &, const std::unique_ptr<Tracer> &, MoverSet &, EvictionOrder &);
 
-  // Sends the copies from t.from to t.to, which have memory, and pins both. kDone: they are under way, and land()
-  // follows. kRefused: told in the error slot, with t.status; nothing is sent.
+  // Sends the copies from t.from to t.to, which are allocated, and pins both. kDone: in flight, and land() follows.
+  // kRefused: error text set, also t.status; nothing is sent.
   Outcome send(Transfer &) noexcept;
-  // The copies of the hop are over, or taken back: t.to is valid if they succeeded and the contents were not written
-  // meanwhile. Unpins both ends. True: the contents were written meanwhile.
+  // The copies of the hop have ended or were taken back: t.to is valid if they succeeded and the contents were not
+  // overwritten meanwhile. Unpins both ends. Returns true if the contents were overwritten meanwhile.
   bool land(Transfer &, consort_status) noexcept;
-  // What land() led to is done. [any]
+  // The consequences of land() were handled. [any]
   void landed() noexcept { under_way_.fetch_sub(1, std::memory_order_release); }
-  // A task waits for it, which is more urgent than what it was sent for.
+  // A task waits for it, which is more urgent than its original purpose.
   void hurry(Transfer &) noexcept;
-  bool take_back(Transfer &) noexcept;  // true: no copy of it was begun, and none will be: land() is the caller's to call
-  // The last hop is not to come.
+  bool take_back(Transfer &) noexcept;  // true: none of its copies was started; the caller calls land()
+  // The last hop will not be sent.
   static void give_up(Transfer &) noexcept;
   static void announce(Replica &, Transfer &) noexcept;  // the last of several hops will end in this replica
 
   uint64_t under_way() const noexcept { return transfers_; }
-  uint32_t leaving(uint32_t space) const noexcept { return leaving_[space]; }  // copies under way from there
-  // [any] Is there a hop whose end not all that wait for it were told of? acquire pairs with the release of landed().
+  uint32_t leaving(uint32_t space) const noexcept { return leaving_[space]; }  // copies in flight from there
+  // [any] Returns whether there is a hop whose waiters were not all told of its end. acquire pairs with the release of
+  // landed().
   bool busy() const noexcept { return under_way_.load(std::memory_order_acquire); }
   uint64_t queued(uint32_t from, uint32_t to) const noexcept { return links_[at(from, to)].queued; }  // [any] bytes
   const LinkStatistics &statistics(uint32_t from, uint32_t to) const noexcept { return links_[at(from, to)].statistics; }
 
  private:
   struct OneLink {
-    RelaxedValue<uint64_t> queued;  // bytes of copies under way
+    RelaxedValue<uint64_t> queued;  // bytes of copies in flight
     LinkStatistics statistics;
   };
   size_t at(uint32_t from, uint32_t to) const noexcept { return from * spaces_ + to; }

@@ -9,7 +9,7 @@ bool is_only(const Replica &r, uint32_t home) noexcept {
   if (r.windows.empty()) return !r.left && coherence::rule(all.valid, r.space, coherence::Event::kDrop).save;
   const auto is = [&](const Replica *w) { return is_only(*w, home); };
   if (is_apart(r)) return std::any_of(r.windows.begin(), r.windows.end(), is);
-  // Its windows follow it: they are everywhere else only if it is at home, where all have a window.
+  // Its windows follow it: they are valid elsewhere only if it is valid at home, where all have a window.
   return all.is_valid(r) && !(all.valid & coherence::one(home));
 }
 
