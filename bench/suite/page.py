@@ -6,7 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import cases, cholesky, cliffs, compare, draw, grids, instructions, metg, micro, options, placement, report, resources
+from . import cases, cliffs, compare, draw, factor, grids, instructions, metg, micro, options, placement, report, resources
 from .measure import BENCH, say
 
 PAGES = ["docs/performance.md", "README.md"]
@@ -100,7 +100,7 @@ BLOCKS = {
     "footprint": (lambda rows: markdown(*resources.table(resources.FOOTPRINT, rows)), None),
     "start": (lambda rows: markdown(*resources.table(resources.START, rows)), None),
     "instructions": (lambda rows: markdown(*instructions.table(rows)), None),
-    "cholesky": (lambda rows: markdown(*cholesky.table(rows)), cholesky.pictures),
+    **{app: (lambda rows: markdown(*factor.table(rows)), factor.pictures) for app in factor.NAMES},
     "memory": (lambda rows: markdown(*cases.table(rows, True)), None),
     "placement": (lambda rows: markdown(*placement.table(rows)), None),
 }

@@ -1,51 +1,56 @@
-// What the Cholesky benchmarks share: the graph, the same for every runtime, the kernels one after the other without a
-// runtime, and the line of JSON. Owned by main(), on the main thread.
+// What the programs of this folder share: options, the application by its name, the time of the kernels, and the line
+// of JSON. Owned by main(), on the main thread.
 #pragma once
-#include "../micro/harness.hpp"
-#include "kernels.hpp"
-#include "tiled.hpp"
+#include "../micro/process.hpp"
+#include "cholesky.hpp"
+#include "lu.hpp"
+#include "qr.hpp"
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace bench {
 
-struct CholeskyOptions {
+struct Options {
+  std::string app = "cholesky";
   int n = 4096, tile = 256;
   unsigned workers = 2, reps = 3;
   std::string scheduler;
 };
 
-inline CholeskyOptions cholesky_options(int argc, char **argv) {
-  CholeskyOptions o;
+inline Options options(int argc, char **argv) {
+  Options o;
+  bool good = true;
   for (int i = 1; i < argc; i += 2) {
     const std::string_view key = argv[i];
     const char *const value = i + 1 < argc ? argv[i + 1] : "";
-    if (key == "--n") o.n = std::atoi(value);
+    if (key == "--app") o.app = value;
+    else if (key == "--n") o.n = std::atoi(value);
     else if (key == "--tile") o.tile = std::atoi(value);
     else if (key == "--workers") o.workers = static_cast<unsigned>(std::atoi(value));
     else if (key == "--reps") o.reps = static_cast<unsigned>(std::atoi(value));
     else if (key == "--scheduler") o.scheduler = value;
-    else o.n = 0;
+    else good = false;
   }
-  if (o.n < 1 || o.tile < 1 || o.workers < 1 || o.reps < 1) {
-    std::fprintf(stderr, "usage: %s [--n N] [--tile T] [--workers W] [--reps R] [--scheduler S]\n", argv[0]);
+  if (!good || o.n < 1 || o.tile < 1 || o.workers < 1 || o.reps < 1 || o.n % o.tile != 0 || (o.app != "cholesky" && o.app != "lu" && o.app != "qr")) {
+    std::fprintf(stderr, "usage: %s [--app cholesky|lu|qr] [--n N, a multiple of T] [--tile T] [--workers W] [--reps R] [--scheduler S]\n", argv[0]);
     std::exit(2);
   }
   return o;
 }
 
-enum class Kernel { potrf, trsm, syrk, gemm };
-
-// Calls task(kernel, i, j, k, priority) in the order of the loops. The priority is the length of the longest path from
-// the task to the end of the graph.
-template <class F> void each_kernel(int count, F task) {
-  const auto priority = [&](int i, int j, int k) { return 3 * count - (i + j + k); };
-  for (int k = 0; k < count; ++k) {
-    task(Kernel::potrf, k, k, k, priority(k, k, k));
-    for (int i = k + 1; i < count; ++i) task(Kernel::trsm, i, k, k, priority(i, k, k));
-    for (int i = k + 1; i < count; ++i) {
-      for (int j = k + 1; j < i; ++j) task(Kernel::gemm, i, j, k, priority(i, j, k));
-      task(Kernel::syrk, i, i, k, priority(i, i, k));
-    }
-  }
+// Calls run(application) with the one of that name, of tiles of that size.
+template <class F> int with_application(const Options &o, int tile, F run) {
+  const auto made = [&](auto &&a) {
+    if (!a) return std::fprintf(stderr, "no memory for the matrix\n"), 1;
+    return run(a);
+  };
+  if (o.app == "lu") return made(Lu(o.n, tile));
+  if (o.app == "qr") return made(Qr(o.n, tile));
+  return made(Cholesky(o.n, tile));
 }
 
 inline uint64_t ticks() {
@@ -64,50 +69,47 @@ inline KernelTime kernel_times[64];
 inline std::atomic<unsigned> kernel_threads{0}; // gives out the slots; relaxed, it orders nothing
 inline thread_local KernelTime *my_kernel_time = nullptr;
 
-template <class F> inline auto in_kernel(F kernel) {
+inline bool run_timed(const Kernel &kernel, float *const *operands, int tile) {
   if (my_kernel_time == nullptr) my_kernel_time = &kernel_times[kernel_threads.fetch_add(1, std::memory_order_relaxed) % 64];
   const uint64_t t0 = ticks();
-  if constexpr (std::is_void_v<decltype(kernel())>) {
-    kernel();
-    my_kernel_time->spent += ticks() - t0;
-  } else {
-    const auto answer = kernel();
-    my_kernel_time->spent += ticks() - t0;
-    return answer;
-  }
+  const bool good = kernel.run(operands, tile);
+  my_kernel_time->spent += ticks() - t0;
+  return good;
 }
 
-inline void run_kernel(const cholesky::Tiled &a, Kernel kernel, int i, int j, int k) {
-  switch (kernel) {
-  case Kernel::potrf: cholesky::potrf(a.at(k, k), a.size(k), a.tile()); break;
-  case Kernel::trsm: cholesky::trsm(a.at(k, k), a.at(i, k), a.size(i), a.size(k), a.tile()); break;
-  case Kernel::syrk: cholesky::syrk(a.at(i, k), a.at(i, i), a.size(i), a.size(k), a.tile()); break;
-  case Kernel::gemm: cholesky::gemm(a.at(i, k), a.at(j, k), a.at(i, j), a.size(i), a.size(j), a.size(k), a.tile()); break;
-  }
+template <class A> void run_here(const A &a, int tile) {
+  a.each_task([&](const Task &t) {
+    const Kernel &kernel = A::kernels[t.kernel];
+    float *operands[max_operands] = {};
+    for (unsigned k = 0; k < kernel.operands; ++k) operands[k] = a.at(t.block[k]);
+    if (!kernel.run(operands, tile)) {
+      std::fprintf(stderr, "%s found no factorisation\n", kernel.name);
+      std::exit(1);
+    }
+  });
 }
 
-// factorise(a) submits everything and returns when it is done. What the runtime loses is the part of the wall time
+// factorise() submits everything and returns when it is done. What the runtime loses is the part of the wall time
 // that the same kernels, one after the other on one thread and shared out evenly, would not have taken. Both are timed
 // in turns, and the least of each is compared: noise only ever adds. rest(true) sends the runtime's workers to sleep,
 // where they would spin on the core that times the kernels alone; rest(false) wakes them. Beside it: the part of the
 // workers' time that was not spent in kernels, by the clock inside the tasks. Kernels run slower where both cores
 // share memory and heat, so that the first figure holds the machine's part too, and the second the runtime's alone.
-template <class F, class R>
-void report_cholesky(const char *runtime, const CholeskyOptions &o, cholesky::Tiled &a, F factorise, R rest) {
+template <class A, class F, class R> void report(const char *runtime, const Options &o, const A &a, F factorise, R rest) {
   double kernels = 1e300, least = 1e300, outside = 0;
   std::vector<double> wall;
   for (unsigned r = 0; r <= o.reps; ++r) {
     rest(true);
     a.fill();
     double t0 = now_ns();
-    each_kernel(a.count(), [&](Kernel kernel, int i, int j, int k, int) { run_kernel(a, kernel, i, j, k); });
+    run_here(a, o.tile);
     const double alone = now_ns() - t0;
     a.fill();
     rest(false);
     for (auto &k : kernel_times) k.spent = 0;
     const uint64_t begin = ticks();
     t0 = now_ns();
-    factorise(a);
+    factorise();
     const double together = now_ns() - t0;
     const auto all = static_cast<double>(ticks() - begin) * o.workers;
     double inside = 0;
@@ -118,9 +120,9 @@ void report_cholesky(const char *runtime, const CholeskyOptions &o, cholesky::Ti
     least = std::min(least, together);
     wall.push_back(together);
   }
-  std::printf("{\"runtime\": \"%s\", \"workers\": %u, \"n\": %d, \"tile\": %d, \"gflops\": %.2f, \"gflops_best\": %.2f, "
+  std::printf("{\"runtime\": \"%s\", \"app\": \"%s\", \"workers\": %u, \"n\": %d, \"tile\": %d, \"gflops\": %.2f, \"gflops_best\": %.2f, "
               "\"kernels_alone_gflops\": %.2f, \"loss_percent\": %.2f, \"outside_percent\": %.2f, \"residual\": %.3g}\n",
-              runtime, o.workers, a.n(), a.tile(), a.flops() / median(wall), a.flops() / least, a.flops() / kernels,
+              runtime, o.app.c_str(), o.workers, o.n, o.tile, a.flops() / median(wall), a.flops() / least, a.flops() / kernels,
               100 * (1 - kernels / o.workers / least), outside, a.residual());
 }
 
