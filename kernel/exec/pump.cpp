@@ -10,18 +10,18 @@
 namespace consort {
 namespace {
 
-// One step of a worker by the calling thread: step(w) runs with its token.
+// Runs step(w) once by the calling thread, with the worker's token.
 template <class Step>
 bool pump_with(Execution &rt, ThreadState &thread, Executor &w, Step step) noexcept {
   Executor *const outer = executor_of(thread.seat);
-  // A worker further down on this stack, in a body that waits, goes on too: what is waited for may be its to run.
+  // A worker in an outer frame of this stack, whose body waits, is stepped too: it may have to run the awaited task.
   // relaxed: only the thread that stored its own state there finds it.
   const bool nested = w.pumped_by.load(std::memory_order_relaxed) == &thread;
   if (!nested && !w.try_take()) return false;
   if (!nested) w.pumped_by.store(&thread, std::memory_order_relaxed);
   thread.seat = &w;
   bool did = step(w);
-  // In virtual time most workers have nothing to do at most moments: then nor have the movers, unless they say so.
+  // In virtual time most workers are idle at most times. Then the movers are too, unless stirred() says otherwise.
   if (rt.manual && (did || !rt.virtual_time || rt.execution_memory->stirred())) did |= rt.execution_memory->step(thread);
   if (did) rt.policy.review(rt, thread);
   settle_down(rt, thread);
@@ -33,7 +33,7 @@ bool pump_with(Execution &rt, ThreadState &thread, Executor &w, Step step) noexc
   return did;
 }
 
-// A list of tasks that are out of the policy, linked by pub.sched[0], in the order in which they came out.
+// A list of tasks taken out of the policy, linked by pub.sched[0], in the order of removal.
 class Aside {
  public:
   void add(Task *t) noexcept {
@@ -57,12 +57,12 @@ class Aside {
   Task *last_ = nullptr;
 };
 
-// Of the tasks bound to the worker, one that the wait is for. nullptr: there is none. The worker's list then has all that
-// came, in their order; those that were only offered here are the policy's.
+// Returns a task bound to the worker that the wait is for, or nullptr. The worker's list then has all other bound tasks
+// in order; tasks that were only offered here go to the policy.
 Task *bound_own(Executor &w, const WaitCondition &goal) noexcept {
   Aside all;
   Task *own = nullptr;
-  while (w.bound || w.mailbox.load(std::memory_order_relaxed)) {  // relaxed: a look; next_bound() acquires
+  while (w.bound || w.mailbox.load(std::memory_order_relaxed)) {  // relaxed: a hint; next_bound() acquires
     Task *t = w.next_bound();
     if (t->pub.sched[1]) w.rt.policy.push(w.rt, w.id, &t, 1, CONSORT_PUSH_NEW);
     else if (!own && goal.may_run(*t) && !(t->extra && w.rt.topology->team(t->extra->team))) own = t;
@@ -72,7 +72,8 @@ Task *bound_own(Executor &w, const WaitCondition &goal) noexcept {
   return own;
 }
 
-// Runs a ready task that the wait is for, if the worker has one. False: it has none; all others are where they were.
+// Runs a ready task of the worker that the wait is for. Returns false if there is none; all other tasks are where they
+// were.
 bool step_own(Executor &w, ThreadState &thread, const WaitCondition &goal) noexcept {
   Aside strangers;
   Task *own = bound_own(w, goal);
@@ -89,7 +90,7 @@ bool step_own(Executor &w, ThreadState &thread, const WaitCondition &goal) noexc
   return true;
 }
 
-// Counts the bodies that wait inside one another on this thread's stack.
+// Counts the nested waiting bodies on this thread's stack.
 class Nested {
  public:
   explicit Nested(ThreadState &thread) noexcept : h_(thread), outer_(thread.depth), inside_(thread.task) {
@@ -99,7 +100,7 @@ class Nested {
   Nested(const Nested &) = delete;
   Nested &operator=(const Nested &) = delete;
 
-  // Deep down, a wait first runs its own tasks: those of others would put further bodies that wait on this stack.
+  // At a large depth a wait first runs its own tasks: others would put further waiting bodies on this stack.
   bool ran_own(const WaitCondition &goal) noexcept {
     if (!inside_ || h_.depth <= kDeepestWait) return false;
     const PumpTurn turn(goal.rt, h_);
@@ -110,7 +111,7 @@ class Nested {
         return true;
     return false;
   }
-  // True: the stack has no room for another body on top of this one.
+  // Returns whether the stack has no room for another body.
   bool is_full() noexcept { return inside_ && h_.stack.full(); }
   consort_status refuse() const noexcept {
     return set_errorf(CONSORT_E_BUSY,
@@ -130,7 +131,7 @@ class Nested {
 
 bool pump_one(Execution &rt, ThreadState &thread, uint32_t worker) noexcept {
   return pump_with(rt, thread, *rt.executors[worker], [&](Executor &w) {
-    if (w.queue) return w.queue->step(thread) > 0;  // it has its own frames, one for each task in flight
+    if (w.queue) return w.queue->step(thread) > 0;  // a queue has frames of its own, one for each task in flight
     Frame frame(w);
     return w.step(thread, frame);
   });
@@ -146,7 +147,8 @@ bool pump_all(Execution &rt, ThreadState &thread, uint64_t latest) noexcept {
   for (const auto &w : rt.executors)
     if (w->queue) next = std::min(next, w->queue->next_event());
   if (next == CONSORT_NEVER) return false;
-  rt.clock.advance_to(std::max(next, rt.clock.now() + 1));  // who says "now" and yields nothing is asked again later
+  // a driver that reports "now" without an event is asked again later
+  rt.clock.advance_to(std::max(next, rt.clock.now() + 1));
   return true;
 }
 
@@ -170,7 +172,7 @@ static consort_status wait_by_events(ThreadState &thread, const WaitCondition &g
                                      const Deadline &deadline) noexcept {
   Nested nested(thread);
   while (!goal.reached()) {
-    const bool late = deadline.passed();  // what happens at that very moment still counts
+    const bool late = deadline.passed();  // events at exactly that time still count
     if (nested.is_full()) return nested.refuse();
     if (nested.ran_own(goal)) continue;
     if (pump_all(goal.rt, thread, deadline.at())) continue;
@@ -206,13 +208,13 @@ consort_status wait_by_pumping(ThreadState &thread, const WaitCondition &goal, c
   return CONSORT_OK;
 }
 
-// With a manual pump: chance picks, until it has found nothing often enough; then each worker in turn, for it may have
-// missed one.
+// Manual pump: steps workers at random until several attempts in a row found nothing, then each in turn, since random
+// choice may have missed one.
 bool pump_for_records(ThreadState &thread) noexcept {
   Execution &rt = execution_of(thread.rt);
   const auto n = static_cast<uint32_t>(rt.executors.size());
   if (thread.task && thread.stack.full())
-    return false;  // no other body has room on top of this one: the window gives way
+    return false;  // this stack has no room for another body: the window gives way
   const auto at_work = [](const auto &w) { return w->queue && w->queue->at_work(); };
   for (uint32_t fruitless = thread.gave_way ? 4 * n : 0; !RecordWait::enough(thread);) {
     PumpTurn turn(rt, thread);
@@ -226,7 +228,7 @@ bool pump_for_records(ThreadState &thread) noexcept {
       if (rt.virtual_time || !by_itself) return thread.drain_returned() && thread.nfree > thread.floor;
       rt.clock.advance(1000);
       turn.give_up();
-      thread.parker.wait(20'000);  // a device is at work, which keeps to its own time
+      thread.parker.wait(20'000);  // a device works in real time
     }
     thread.drain_returned();
   }
