@@ -10,7 +10,7 @@ TaskName told_task(const ThreadState &thread) noexcept {
   return thread.task && thread.told.task == thread.task->pub.id ? thread.told.task : 0;
 }
 
-// `finished` without a measurement (t0 == t1). A call of the worker: only its owner makes it.
+// Calls `finished` without a measurement (t0 == t1). Only the owner of the worker may make that call.
 void tell_policy(Execution &rt, ThreadState &thread, consort_status status) noexcept {
   const ReportedInstance watcher = std::exchange(thread.told.watcher, {});
   Worker *const w = thread.seat;

@@ -1,6 +1,7 @@
-// body_wait.hpp — what a body that waits takes back of the report of its start (task/start_report.hpp).
+// body_wait.hpp — withdraws the report of a body's start while that body waits (task/start_report.hpp).
 //
-// The thread's that runs the body. While the body waits its worker runs other tasks: the body is not work in flight.
+// Used by the thread that runs the body. While the body waits its worker runs other tasks, so the body does not count
+// as running.
 #pragma once
 #include <cstdint>
 
@@ -11,8 +12,8 @@ namespace consort {
 struct ThreadState;
 struct Execution;
 
-// The body on top of this thread waits for as long as this lives. The policy is told `finished` once per start, at the
-// first wait. The load of the worker is without the body meanwhile, and has it again if the body returns to its worker.
+// Scope of a wait of the innermost body on this thread. The policy is told `finished` once for each start, at the first
+// wait. The worker's load excludes the body meanwhile, and includes it again if the body returns to its worker.
 class BodyWaits {
  public:
   BodyWaits(Execution &, ThreadState &) noexcept;
@@ -23,11 +24,11 @@ class BodyWaits {
  private:
   Execution &rt_;
   ThreadState &h_;
-  const TaskName task_;    // 0: nothing to do
+  const TaskName task_;    // 0: nothing was reported
   uint64_t began_ = 0;
 };
 
-// Takes back what was reported of the body on top, which will not return.
+// Withdraws the report of the innermost body, which will not return.
 void untell(Execution &, ThreadState &) noexcept;
 
 }  // namespace consort

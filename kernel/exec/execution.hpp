@@ -15,13 +15,13 @@ struct Execution : TaskGraph {
   Execution(uint64_t number, std::shared_ptr<Config> c) : TaskGraph(number, std::move(c)), gangs(*this) {}
 
   ExecutionMemory *execution_memory = nullptr;  // set by the constructor of the room memory
-  uint64_t submit_ns = 0;                  // in virtual time: what a submission costs; set at the start
-  std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange says it; others read a hint
-  // Manual pump: the thread that steps now. A lock: acquire where PumpTurn takes it pairs with release where it is given up.
+  uint64_t submit_ns = 0;                  // virtual time: cost of a submission; set at the start
+  std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange logs; others read a hint
+  // Manual pump: the thread that steps now. Used as a lock: the acquire in PumpTurn pairs with the release at its end.
   std::atomic<ThreadState *> pumping{nullptr};
-  std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays
+  std::atomic<uint64_t> charged{0};        // virtual time: submissions accounted for; relaxed: one exchange accounts
 
-  // -- in the order of their lives --
+  // -- in the order of construction --
   Gangs gangs;
   std::vector<std::unique_ptr<Executor>> executors;  // the workers, by number
 };

@@ -1,4 +1,4 @@
-// execution_memory.hpp — what execution asks of the room that keeps copies of data in spaces (memory/).
+// execution_memory.hpp — the interface of the room memory to execution: staging of data.
 #pragma once
 #include <string>
 
@@ -12,29 +12,29 @@ struct Worker;
 
 class ExecutionMemory : public GraphMemory {
  public:
-  // Is memory of this space counted? Not the host's own, unless it is limited.
+  // Returns whether memory of this space is counted. Host memory is not, unless it is limited.
   virtual bool manages(uint32_t space) const noexcept = 0;
-  // Is scratch memory of a task there granted with the task's data? Else DataTable gives it.
+  // Returns whether scratch memory is granted with the task's data. Else DataTable provides it.
   virtual bool grants_scratch(uint32_t space) const noexcept = 0;
-  bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {  // the same of one access
+  bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {  // the same for one access
     return (a.mode & CONSORT_M_SCRATCH) && a.datum->bytes && grants_scratch(space);
   }
-  // Data of a popped task, into f.views. OK: all there, and pinned. AGAIN: on their way; the task comes by the worker's
-  // mailbox. < 0: it can not be; told, with `blamed`.
+  // Stages the data of a popped task into f.views. OK: all valid and pinned. AGAIN: in flight; the task arrives in the
+  // worker's mailbox. < 0: impossible; error text set, with `blamed`.
   virtual consort_status stage(ThreadState &, Worker &, Frame &, Task *, Datum **blamed) noexcept = 0;
-  // Of a task that its device was lost under: it ends as if it had not begun. False: it cannot, what it changed is gone.
+  // For a task of a lost device: restores its data as before its start. False: data that it changed exist nowhere else.
   virtual bool undo(ThreadState &, Task *) noexcept = 0;
-  virtual bool valid_in(const Datum &, uint32_t space) const noexcept = 0;  // [any] locks nothing
-  virtual bool busy() const noexcept = 0;                  // some copy is under way
-  // Manual pump: all movers, once. False: nothing to do.
+  virtual bool valid_in(const Datum &, uint32_t space) const noexcept = 0;  // [any] takes no lock
+  virtual bool busy() const noexcept = 0;                  // whether copies are in flight
+  // Manual pump: steps all movers once. Returns whether something was done.
   virtual bool step(ThreadState &) noexcept = 0;
-  // Virtual time, the pump's: has anything happened since a step() that did nothing? No: it would do nothing again.
+  // Virtual time, called by the pump: returns whether something may have changed since a step() that did nothing.
   virtual bool stirred() const noexcept = 0;
-  virtual void stir() noexcept = 0;                        // [any] something has happened; see stirred()
-  virtual uint64_t next_event() const noexcept = 0;        // virtual time: before that step() has nothing to do
+  virtual void stir() noexcept = 0;                        // [any] something has changed; see stirred()
+  virtual uint64_t next_event() const noexcept = 0;        // virtual time: step() has nothing to do before it
 
   virtual std::string describe(TaskName) noexcept = 0;     // what a staged task waits for; "": nothing
-  virtual std::string describe() noexcept = 0;             // what is used, and what waits for room
+  virtual std::string describe() noexcept = 0;             // memory in use, and the waiting requests
 
  protected:
   ~ExecutionMemory() = default;

@@ -17,14 +17,14 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kBurst = 64;             // steps between two looks at whether to stop
-constexpr uint32_t kChain = 32;             // tasks of a chain that are a step
-constexpr int64_t kTick = 50'000;           // ns between two looks at a lease
-constexpr int64_t kLongTick = 400'000;      // once it was seen alive several times
-constexpr uint64_t kShort = 2'000;          // ns: tasks for which it matters on whose core they are submitted
-constexpr uint32_t kQuietTicks = 40;        // a token held by a caller: after so many looks, sleep until woken
+constexpr uint32_t kBurst = 64;             // steps between two checks of whether to stop
+constexpr uint32_t kChain = 32;             // tasks of a chain that count as one step
+constexpr int64_t kTick = 50'000;           // ns between two checks of a lease
+constexpr int64_t kLongTick = 400'000;      // after the owner was seen alive several times
+constexpr uint64_t kShort = 2'000;          // ns: for shorter tasks the submitter's core matters
+constexpr uint32_t kQuietTicks = 40;        // checks of a token held by a caller, before sleeping until woken
 
-// What a thread is in the middle of, kept while it runs other bodies on top of that.
+// Saves the thread's current body and frame while it runs other bodies on the same stack.
 class OnTop {
  public:
   OnTop(ThreadState &thread, void *frame) noexcept
@@ -38,7 +38,7 @@ class OnTop {
   }
   OnTop(const OnTop &) = delete;
   OnTop &operator=(const OnTop &) = delete;
-  const Task *body() const noexcept { return body_; }  // nullptr: none, it only steps
+  const Task *body() const noexcept { return body_; }  // nullptr: no body, the thread only steps
 
  private:
   ThreadState &h_;
@@ -60,33 +60,35 @@ uint32_t look_again_later(uint32_t idle) noexcept {
 
 // -- the token ------------------------------------------------------------------------------------------------
 
-// A lease that is not wanted any more comes back with the first tick. Only between short tasks: after long ones a
-// submitter may be through before it is seen, and what waits here would wait for that tick.
+// Leases the token to a submitting thread, only between short tasks. After long tasks the submitter may have finished
+// before the lease is noticed, and ready tasks would wait for the next tick, which ends an unused lease.
 bool Executor::lend(ThreadState &thread) noexcept {
   const uint64_t now = rt.clock.now(), n = ran.load(std::memory_order_relaxed);
   const uint64_t since = std::exchange(asked_since_, now), before = std::exchange(asked_at_, n);
-  if (!since) return false;  // seen first: how long do the next ones take?
+  if (!since) return false;  // first request: measure how long the next tasks take
   asked_since_ = 0;
   const uint32_t lease = asked.exchange(0, std::memory_order_relaxed);
   if (now - since > (n - before) * kShort) return false;
   settle_down(rt, thread);
   thread.seat = nullptr;
   token.store(lease, std::memory_order_release);  // pairs with leased_to()
-  if (duty_.load(std::memory_order_acquire) != &thread.parker) wake_duty();  // who watches it; else the caller does
+  // the thread on duty watches the lease; here that is another thread
+  if (duty_.load(std::memory_order_acquire) != &thread.parker) wake_duty();
   return true;
 }
 
 void Executor::show_asleep(Parker &p) noexcept {
   sleeping.store(&p, std::memory_order_release);
-  // A push would wake it in vain, and somebody else not.
+  // A push must not choose an engaged worker to wake, instead of one that can run the task.
   if (!engaged()) [[likely]] rt.sleepers[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_acq_rel);
   fence::heavy();  // pairs with light() in Policy::push and Executor::rouse
 }
 
-// Who is on duty may have been woken while the token was held, have found it so, and sleep again: then it is told once
-// more. Either it sees the token free, or this thread sees that its parker was taken. The waker takes the parker, then
-// wakes (release); the woken thread (acquire) looks at the token after that. So if its look comes before the store of
-// kFree below, the parker was taken before that store, too, and the look behind the heavy fence sees it.
+// The thread on duty may have been woken while the token was held, have found it held, and sleep again. It is then
+// woken once more. Either it sees the token free, or this thread sees that its parker was taken. The waker takes the
+// parker, then wakes (release); the woken thread (acquire) checks the token after that. So if its check comes before
+// the store of kFree below, the parker was taken before that store as well, and the load behind the heavy fence sees
+// it.
 bool Executor::lie_down(ThreadState &thread, Frame &f) noexcept {
   show_asleep(*duty_.load(std::memory_order_acquire));
   if (step(thread, f)) return false;
@@ -115,12 +117,12 @@ Task *Executor::next_bound() noexcept {
   return t;
 }
 
-// One task and the successors that run in place; how many that were.
+// Runs one task and the successors that run in place. Returns their number.
 inline uint64_t Executor::run_chain(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
   thread.chain = {0, rt.bypass, 0};
   do {
     if (!thread.out.counts_for(t->group->number)) [[unlikely]]
-      turn_out(rt, thread, *t->group);  // before a body that may be long
+      turn_out(rt, thread, *t->group);  // before a body that may take long
     consort_status status = prepare(rt, *this, f, t, impl);
     if (status == CONSORT_OK) [[likely]] {
       thread.task = t;
@@ -128,7 +130,7 @@ inline uint64_t Executor::run_chain(ThreadState &thread, Frame &f, Task *t, uint
           rt.observed.load(std::memory_order_relaxed) ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
       if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
     } else if (status > 0) {
-      break;  // somebody else's now
+      break;  // the task now belongs to another thread
     }
     ++thread.chain.run;
     if (thread.seat != this) [[unlikely]] {
@@ -136,7 +138,7 @@ inline uint64_t Executor::run_chain(ThreadState &thread, Frame &f, Task *t, uint
       complete(rt, thread, t, status, nullptr);
       break;
     }
-    // Before its end is told: who has waited for it finds it counted.
+    // Counted before the task ends, so that a thread that waits for it sees it counted.
     ran.store(ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     t = status >= 0 ? complete_plain(rt, thread, t, this) : complete(rt, thread, t, status, this);
     impl = CONSORT_NONE;
@@ -153,7 +155,7 @@ uint32_t Executor::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept 
   if (queue) [[unlikely]] return queue->step(thread);
   const OnTop on_top(thread, __builtin_frame_address(0));
   uint32_t step = 0;
-  bool handed = false;  // a task went to the policy, which may give it to a worker that the caller has looked at already
+  bool handed = false;  // a task was pushed, and the policy may give it to a worker that the caller has already stepped
   while (step < most) {
     consort_pick pick;
     if (called.load(std::memory_order_acquire)) [[unlikely]] {
@@ -164,7 +166,7 @@ uint32_t Executor::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept 
     }
     if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
       Task *t = next_bound();
-      if (t->pub.sched[1]) {  // offered here first; others may have it if this worker is slow
+      if (t->pub.sched[1]) {  // offered here first; other workers may take it if this one is slow
         rt.policy.push(rt, id, &t, 1, CONSORT_PUSH_NEW);
         handed = true;
         continue;
@@ -196,10 +198,11 @@ Result<void> Executor::start_thread() {
     spares_.reserve(crew_.size() + 1);
     thread = rt.threads.adopt_or_add(rt, rt.return_batch);
     if (!thread) return error(CONSORT_E_NOMEM, "no memory for the thread of worker " + unit.name);
-    // its first look at duty_ may take the lock: after us
+    // the thread's first check of duty_ may wait for this lock
     threads_.emplace_back([this, thread]() mutable { thread_main(thread); });
   } catch (const std::exception &e) {
-    if (thread) thread->orphan.store(true, std::memory_order_release);  // the next thread's; pairs with adopt_or_add()
+    // for reuse by the next thread; pairs with adopt_or_add()
+    if (thread) thread->orphan.store(true, std::memory_order_release);
     return error(CONSORT_E_NOMEM, "no thread for worker " + unit.name + ": " + e.what());
   }
   crew_.push_back(&thread->parker);
@@ -212,13 +215,13 @@ Result<void> Executor::start_thread() {
 bool Executor::spare_at_hand(ThreadState &thread) noexcept try {
   {
     std::lock_guard lock(crew_mutex_);
-    // It may have taken a turn that was free for a moment, after another was put on duty in its place (thread_main()
-    // looks first, and takes then): a spare is one who rests, not one who waits in a body.
+    // This thread may have taken a free token just after another thread was put on duty in its place (thread_main()
+    // checks first, then takes). A spare is a resting thread, not one that waits in a body.
     std::erase(spares_, &thread.parker);
     if (!spares_.empty()) return true;
   }
   return static_cast<bool>(start_thread());
-} catch (const std::bad_alloc &) {  // not even for the words that say why
+} catch (const std::bad_alloc &) {  // no memory even for the error text
   return false;
 }
 
@@ -235,8 +238,8 @@ bool Executor::relief(ThreadState &thread) noexcept {
   return (!on_duty && !vacant_.load(std::memory_order_relaxed)) || spare_at_hand(thread);
 }
 
-// The caller is about to sleep inside a body. One of the crew leaves its duty to a spare; a caller from outside was
-// never on duty. Where the system gives no thread the duty is vacant: until a spare, or the caller, comes back to it.
+// The caller is about to sleep inside a body. A crew thread passes its duty to a spare; a caller from outside has no
+// duty. If the system provides no thread, the duty stays vacant until a spare or the caller resumes it.
 bool Executor::leave_to_spare(ThreadState &thread) noexcept {
   const bool relieved = relief(thread);
   {
@@ -265,7 +268,7 @@ bool Executor::try_return(ThreadState &thread) noexcept {
   if (!try_take()) return false;
   {
     std::lock_guard lock(crew_mutex_);
-    if (std::find(crew_.begin(), crew_.end(), &thread.parker) != crew_.end()) {  // on duty again, instead of its spare
+    if (std::find(crew_.begin(), crew_.end(), &thread.parker) != crew_.end()) {  // on duty again in place of its spare
       Parker *other = duty_.exchange(&thread.parker, std::memory_order_acq_rel);
       const bool waits = vacant_.exchange(false, std::memory_order_relaxed);
       if (other != &thread.parker && !waits) spares_.push_back(other);
@@ -306,11 +309,11 @@ void Executor::thread_main(ThreadState *&mine) {
       rest_as_spare(thread);
       continue;
     }
-    if (vacant_.load(std::memory_order_relaxed)) end_vacancy(thread);  // the body that waited is over
+    if (vacant_.load(std::memory_order_relaxed)) end_vacancy(thread);  // the body that waited has ended
     if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(thread))) {
       pump(thread, frame);
     } else if (token.load(std::memory_order_relaxed) == token::kHeld && !rt.stopping.load(std::memory_order_acquire)) {
-      thread.parker.wait(-1);  // looked at again, for watch() may have taken the wake that comes with the end
+      thread.parker.wait(-1);  // watch() may have taken the wake of the end, so the loop checks again
     }
   }
 }
@@ -320,7 +323,7 @@ void Executor::end_vacancy(const ThreadState &thread) noexcept {
   if (duty_.load(std::memory_order_relaxed) == &thread.parker) vacant_.store(false, std::memory_order_relaxed);
 }
 
-// Off duty: sleeps until it is made to be on duty, or all stop.
+// Off duty: sleeps until it is put on duty, or all threads stop.
 void Executor::rest_as_spare(ThreadState &thread) {
   {
     std::lock_guard lock(crew_mutex_);
@@ -330,7 +333,7 @@ void Executor::rest_as_spare(ThreadState &thread) {
   thread.parker.wait(-1);
 }
 
-// Runs with the token until it has to give it up: nothing to do, or somebody wants it back.
+// Runs with the token until it must give it up: no work, or another thread has asked for it.
 void Executor::pump(ThreadState &thread, Frame &f) {
   thread.seat = this;
   show_awake();
@@ -346,7 +349,7 @@ void Executor::pump(ThreadState &thread, Frame &f) {
     }
     if (idle == 0) settle_down(rt, thread);
     if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
-    // see leave_to_spare(): who is on duty sleeps here, and is woken
+    // see leave_to_spare(): only the thread on duty may sleep here, since it is the one that is woken
     if (duty_.load(std::memory_order_relaxed) != &thread.parker) break;
     show_asleep(thread.parker);
     if (step(thread, f)) {
@@ -363,7 +366,7 @@ void Executor::pump(ThreadState &thread, Frame &f) {
     thread.seat = nullptr;
     token.store(token::kFree, std::memory_order_release);
     thread.parker.wait(-1);
-    return;  // the bit stays until somebody takes the token: a wake in between is remembered by the parker
+    return;  // the bit stays until the token is taken: the parker remembers a wake in between
   }
   settle_down(rt, thread);
   thread.seat = nullptr;
@@ -386,7 +389,8 @@ bool Executor::watch(ThreadState &thread) {
     }
     ThreadState &owner = *rt.threads.at(token::thread_of(t));
     const uint64_t now = owner.in.turn.load(std::memory_order_relaxed);
-    if (now != seen && !called.load(std::memory_order_relaxed)) {  // others would wait for this one
+    // a called worker is not left to a lease: its team waits for it
+    if (now != seen && !called.load(std::memory_order_relaxed)) {
       tick = std::min(tick * 2, kLongTick);
       seen = now;
       quiet = 0;
@@ -399,7 +403,7 @@ bool Executor::watch(ThreadState &thread) {
     return true;
   }
   watched.store(false, std::memory_order_relaxed);
-  fence::heavy();  // a submitter that relied on the ticks either is seen below, or sees `watched` gone
+  fence::heavy();  // a submitter that relied on the ticks is seen by the loop's caller, or sees `watched` gone
   return false;
 }
 

@@ -17,8 +17,8 @@
 
 namespace consort {
 
-// One barrier of all members, over and over. Who arrives shows itself, then looks whether somebody has gone; who goes shows
-// that, then looks whether somebody has arrived: seq_cst on all four, so one of the two sees the other.
+// A reusable barrier of all members. An arriving member stores that, then checks whether a member has left. A leaving
+// member stores that, then checks whether one has arrived. All four are seq_cst, so one of the two sees the other.
 class Barrier {
  public:
   enum class Met { kAll, kBroken, kSomebodyLeft };
@@ -31,8 +31,9 @@ class Barrier {
     const uint32_t turn = turn_.load(std::memory_order_acquire);
     if (turn & kBroken) return Met::kBroken;
     if (arrived_.fetch_add(1, std::memory_order_seq_cst) + 1 == all) {
-      arrived_.store(0, std::memory_order_relaxed);  // shown with the turn
-      // release: what all did before; pairs with the acquire of those who wait. It may have been broken meanwhile.
+      arrived_.store(0, std::memory_order_relaxed);  // published by turn_
+      // release: stores of all members; pairs with the acquire of the waiting ones. The barrier may have been broken
+      // meanwhile.
       turn_.fetch_add(kTurn, std::memory_order_acq_rel);
       turn_.notify_all();
       return Met::kAll;
@@ -50,7 +51,7 @@ class Barrier {
     turn_.fetch_or(kBroken, std::memory_order_acq_rel);
     turn_.notify_all();
   }
-  // Its function is over. True: others waited for it.
+  // Its function has returned. Returns true if other members wait.
   bool leave() noexcept {
     gone_.fetch_add(1, std::memory_order_seq_cst);
     return arrived_.load(std::memory_order_seq_cst) > 0;
@@ -58,7 +59,7 @@ class Barrier {
 
  private:
   static constexpr uint32_t kBroken = 1, kTurn = 2;
-  std::atomic<uint32_t> arrived_{0}, gone_{0}, turn_{0};  // seq_cst, see above; turn_ releases what was done before
+  std::atomic<uint32_t> arrived_{0}, gone_{0}, turn_{0};  // seq_cst, see above; turn_ releases earlier stores
 };
 
 struct Gang {
@@ -68,19 +69,20 @@ struct Gang {
   TaskName name = 0;
   const Team *team = nullptr;
   bool spmd = false;
-  bool threads = false;                // SPMD with a manual pump: the leader's step runs all, each on a thread
-  bool doomed = false;                 // its task ends without a body; that is recorded
+  bool threads = false;                // SPMD with a manual pump: the leader's step runs all members, each on a thread
+  bool doomed = false;                 // its task ends without a body; the failure is recorded
   uint32_t joined = 0;                 // under Gangs' mutex
-  uint32_t others = 0;                 // members whose parts the leader waits for
-  // What was prepared, and that all have come: the release in start() pairs with the acquire of those with a part.
+  uint32_t others = 0;                 // members for which the leader waits
+  // Set when all members have joined: the release in start() publishes the prepared call, and pairs with the acquire of
+  // members with a part.
   std::atomic<bool> running{false};
-  bool led = false;                    // the leader's own part is over; the leader's
-  std::atomic<uint32_t> left{0};       // of the others; release: `said` and what they wrote, acquired by the leader
+  bool led = false;                    // the leader's own part has ended; used by the leader
+  std::atomic<uint32_t> left{0};  // of the others; the release publishes `said` and their stores, which the leader acquires
   std::atomic<consort_status> status{CONSORT_OK};  // of the first to fail: acq_rel, it writes the next two; `left` acquires
   std::string said;
   uint32_t blamed = CONSORT_NONE;
   Barrier barrier;
-  bool bound = false;                  // the leader's thread is on the team's cores; it was on these:
+  bool bound = false;                  // the leader's thread is bound to the team's cores; previous affinity:
   cpu_set_t before;
   bool told = false;
   Models::Run run;
@@ -94,14 +96,14 @@ struct Gang {
     blamed = worker;
     try {
       said = text;
-    } catch (const std::bad_alloc &) {  // then without a word
+    } catch (const std::bad_alloc &) {  // out of memory: no text
     }
   }
 };
 
 namespace {
 
-// What a function of a team is given: it finds the gang behind it.
+// The argument of a team's function; the gang is found through it.
 struct TeamCall {
   consort_call call;
   Gang *gang;
@@ -156,13 +158,13 @@ void Gangs::open(bool one_at_a_time) {
   bind_ = rt_.config->flag("bind");
   const auto &teams = rt_.topology->teams();
   if (one_at_a_time && !teams.empty()) rt_.only_worker = teams.front().members.front();
-  forming_.reserve(2 * rt_.executors.size());  // so many there are at once at most: see take()
+  forming_.reserve(2 * rt_.executors.size());  // upper bound of gangs at a time: see take()
 }
 
 // -- coming together ---------------------------------------------------------------------------------------------
 
-// Each gang in use has a member of its own: who formed it, until it has joined it (and it forms no other until then), or one
-// that has a part in it. So there are no more than two for each worker.
+// Each gang in use has a member of its own: the worker that formed it, until it joins it (and it forms no other
+// before), or a member with a part in it. So there are at most two for each worker.
 Gang *Gangs::take(Executor &w) noexcept try {
   std::lock_guard lock(mutex_);
   if (Gang *g = free_) {
@@ -190,10 +192,10 @@ Gangs::Formed Gangs::form(Executor &w, ThreadState &thread, Task *t, uint32_t im
   if (!g) return Formed::kAlone;
   Executor &leader = *rt_.executors[team.members.front()];
   consort_call &call = g->frame.call;
-  t->extra->team = team.id;  // if its data have to come first, it comes back for the same team
+  t->extra->team = team.id;  // if its data must be fetched first, it returns for the same team
   if (!thread.out.counts_for(t->group->number)) turn_out(rt_, thread, *t->group);
   const consort_status s = prepare(rt_, leader, g->frame, t, impl);
-  if (s > 0) return put(g), Formed::kGone;  // somebody else's now
+  if (s > 0) return put(g), Formed::kGone;  // the task now belongs to another thread
   if (s < 0) {
     put(g);
     w.ran.store(w.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -214,7 +216,7 @@ Gangs::Formed Gangs::form(Executor &w, ThreadState &thread, Task *t, uint32_t im
   g->said.clear();
   g->barrier.reset();
   if (rt_.models->in_use()) rt_.models->settle_impl(leader, g->frame, *t);
-  g->frame.picked = true;  // which one runs does not change once members run it
+  g->frame.picked = true;  // the implementation is fixed once members run it
   call.flags = g->spmd ? CONSORT_CALL_SPMD : 0;
   call.worker = leader.id;
   call.unit = leader.unit.desc.id;
@@ -226,14 +228,14 @@ Gangs::Formed Gangs::form(Executor &w, ThreadState &thread, Task *t, uint32_t im
   call.barrier = g->spmd ? meet : meet_nobody;
   {
     std::lock_guard lock(mutex_);
-    forming_.push_back(g);  // there is room
+    forming_.push_back(g);  // capacity is reserved
     for (const uint32_t m : team.members) {
       Executor &member = *rt_.executors[m];
-      if (member.joined == g) member.joined = nullptr;  // another task's, long over
+      if (member.joined == g) member.joined = nullptr;  // the record was reused; that gang has ended
       member.called.fetch_add(1, std::memory_order_release);
     }
   }
-  for (const uint32_t m : team.members)  // the list of a team is constant: the gang may be over by now
+  for (const uint32_t m : team.members)  // the gang may have ended by now, but a team's list is constant
     if (m != w.id) rt_.executors[m]->rouse();
   return Formed::kFormed;
 }
@@ -248,7 +250,7 @@ Gang *Gangs::join(Executor &w, bool *last) noexcept {
       w.part = &g;
       w.part_rank = rank;
     } else {
-      w.lent.store(true, std::memory_order_relaxed);  // the token holder's until the body has begun
+      w.lent.store(true, std::memory_order_relaxed);  // accessed by the token holder alone until the body has begun
     }
     w.joined = &g;
     *last = ++g.joined == g.team->size();
@@ -258,7 +260,7 @@ Gang *Gangs::join(Executor &w, bool *last) noexcept {
   return nullptr;
 }
 
-// By the last that has joined. From the store on the gang is those's who have a part in it.
+// Called by the last member to join. After the store below, only members with a part access the gang.
 void Gangs::start(Gang &g) noexcept {
   const Team &team = *g.team;
   const bool all = g.others > 0;
@@ -285,7 +287,7 @@ Gangs::Turn Gangs::turn(Executor &w, ThreadState &thread, Frame &f) noexcept {
   if (w.lent.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with finish()
   bool last = false;
   Gang *g = join(w, &last);
-  if (!g) return Turn::kNone;  // released a moment ago, and not yet counted as that
+  if (!g) return Turn::kNone;  // released just now, and still counted in `called`
   if (last) start(*g);
   return Turn::kDid;
 }
@@ -326,7 +328,7 @@ consort_status Gangs::call(Gang &g) noexcept {
 void Gangs::run_part(Executor &w, ThreadState &thread, Gang &g) noexcept {
   Task *const t = g.task;
   const uint32_t rank = w.part_rank;
-  if (!thread.out.counts_for(t->group->number)) turn_out(rt_, thread, *t->group);  // before a body that may be long
+  if (!thread.out.counts_for(t->group->number)) turn_out(rt_, thread, *t->group);  // before a body that may take long
   if (rank == 0) begin_told(w, g);
   consort_status s = CONSORT_OK;
   if (!g.doomed) {
@@ -362,12 +364,12 @@ void Gangs::end_part(Executor &w, Gang &g) noexcept {
   const uint32_t others = g.others;
   w.part = nullptr;
   w.called.fetch_sub(1, std::memory_order_release);
-  // release: what this member did; from here on the gang may be over, and be another's
+  // release: this member's stores; afterwards the gang may end and be reused
   if (g.left.fetch_add(1, std::memory_order_acq_rel) + 1 == others) leader.rouse();
 }
 
-// Who pumps by hand has one thread, and members may wait for one another: each has a thread of its own for as long as
-// the body takes.
+// With a manual pump there is one thread, and members may wait for one another: each gets a thread of its own for the
+// duration of the body.
 consort_status Gangs::run_threads(Gang &g) noexcept {
   std::vector<std::thread> threads;
   std::atomic<uint32_t> go{0};  // release below pairs with the acquire in body: the threads see the prepared frame
@@ -415,13 +417,13 @@ void Gangs::left_by_jump(Executor &w) noexcept {
 
 // -- the end -----------------------------------------------------------------------------------------------------
 
-// By the leader, whose own part is over, and those of all others.
+// Called by the leader when its own part and those of all others have ended.
 Task *Gangs::finish(Executor &w, ThreadState &thread, Gang &g) noexcept {
   Task *const t = g.task;
   const Team &team = *g.team;
-  const consort_status s = g.status.load(std::memory_order_relaxed);  // theirs is shown by `left`
+  const consort_status s = g.status.load(std::memory_order_relaxed);  // its store is acquired through `left`
   end_told(w, g, s);
-  if (g.doomed) {  // that is recorded; the words are another thread's
+  if (g.doomed) {  // the failure is recorded; its text belongs to another thread
     const auto failure = rt_.failures.find(g.name);
     set_error(s, failure ? failure->text.c_str() : "cancelled before it started");
   }
@@ -433,7 +435,8 @@ Task *Gangs::finish(Executor &w, ThreadState &thread, Gang &g) noexcept {
   put(&g);
   for (uint32_t i = 1; lent && i < team.size(); ++i) {
     Executor &m = *rt_.executors[team.members[i]];
-    m.lent.store(false, std::memory_order_release);  // first: it may be called again and join, as soon as the count is less
+    // first, since the worker may be called again and join as soon as the count falls
+    m.lent.store(false, std::memory_order_release);
     m.called.fetch_sub(1, std::memory_order_release);
     m.rouse();
   }
@@ -458,7 +461,7 @@ void Gangs::end_told(Executor &w, Gang &g, consort_status s) noexcept {
   const uint64_t t1 = g.t0 ? rt_.clock.now() : 0;
   if (rt_.run_observer) {
     rt_.run_observer->ran(w.id, *g.task, g.name, g.frame.call.impl, g.run.expected, g.t0, t1, s, true);
-    // They lend their cores: shown as theirs, too.
+    // Members that lend their cores are reported as busy, too.
     for (uint32_t i = 1; !g.others && i < g.team->size(); ++i)
       rt_.run_observer->ran(g.team->members[i], *g.task, g.name, g.frame.call.impl, -1, g.t0, t1, s, false);
   }
@@ -469,7 +472,7 @@ void Gangs::end_told(Executor &w, Gang &g, consort_status s) noexcept {
   trace(rt_, *g.task, g.name, w.id, 1, t1);
 }
 
-// -- words -------------------------------------------------------------------------------------------------------
+// -- descriptions ------------------------------------------------------------------------------------------------
 
 namespace {
 

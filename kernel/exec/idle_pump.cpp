@@ -16,10 +16,10 @@
 
 namespace consort {
 
-static constexpr int64_t kPeriod = 1'000'000;  // ns between two looks
-static constexpr uint32_t kLooks = 4;           // at which all threads slept, before the first step
+static constexpr int64_t kPeriod = 1'000'000;  // ns between two checks
+static constexpr uint32_t kLooks = 4;           // checks at which all threads must have slept, before the first step
 
-// "TID (NAME) STATE ...": the name may hold brackets of its own. An unreadable thread has ended.
+// Parses "TID (NAME) STATE ...": the name may contain brackets. A thread that cannot be read has ended.
 static bool sleeps(int tasks, const char *tid) noexcept {
   char path[64], text[512];
   std::snprintf(path, sizeof path, "%s/stat", tid);
@@ -68,7 +68,7 @@ void IdlePump::run() noexcept {
   ThreadState *const thread = rt_.this_thread();
   if (!thread)
     return rt_.log(1, "no memory for the thread that steps the workers while the program sleeps in an event loop");
-  // A thread that is inside a step holds the turn: whatever it sleeps for is part of a task.
+  // A thread inside a step holds the turn: its sleep is part of a task.
   const auto may_step = [&] {
     return !ending_.load(std::memory_order_relaxed) && !rt_.pumping.load(std::memory_order_relaxed) &&
            rt_.finished() != rt_.submitted() && all_others_sleep();

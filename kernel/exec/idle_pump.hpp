@@ -1,9 +1,10 @@
-// idle_pump.hpp — in virtual time, a thread that steps the workers while every other thread of the process sleeps.
+// idle_pump.hpp — virtual time: a thread that steps the workers while every other thread of the process sleeps.
 //
-// Virtual time goes on while a thread waits in the runtime. An event loop sleeps in the system instead, until a group's
-// descriptor or a callback wakes it. The first such descriptor or callback begins this thread. It acts when all other
-// threads have slept for a few looks in a row and tasks are pending, and stops at the first step that wakes one of them.
-// A program that waits in the runtime alone never has this thread, and its runs stay equal to the byte.
+// Virtual time advances while a thread waits in the runtime. An event loop sleeps in the system instead, until a
+// group's descriptor or a callback wakes it. The first such descriptor or callback starts this thread. It steps after
+// all other threads have slept at several checks in a row while tasks are pending, and stops at the first step that
+// wakes one of them. A program that waits only in the runtime never has this thread, and its runs stay identical to the
+// byte.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -21,7 +22,7 @@ class IdlePump final : public IdleStepper {
   explicit IdlePump(Execution &rt) : rt_(rt) {}
   ~IdlePump() { end(); }
   void begin() noexcept override;
-  void end() noexcept;             // [control] joins the thread; before the workers go
+  void end() noexcept;             // [control] joins the thread; before the workers are destroyed
 
  private:
   void run() noexcept;

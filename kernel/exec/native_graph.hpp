@@ -1,7 +1,7 @@
-// native_graph.hpp — many tasks as one graph of a device, as the queue that launches it knows it.
+// native_graph.hpp — the interface of a native device graph that replaces many tasks, as a queue launches it.
 //
-// A carrier is the task that stands for them all (TaskKind::kCarrier): it is issued in their place. The room replay
-// implements the graph. All functions are the token holder's.
+// A carrier is the task that is issued in their place (TaskKind::kCarrier). The room replay implements the graph. All
+// functions are called by the token holder.
 #pragma once
 #include <consort/driver.h>
 
@@ -16,16 +16,16 @@ struct ThreadState;
 
 class NativeGraph {
  public:
-  // All data are here, in all.views. OK: the graph stands, with what is to be launched now. < 0: told in the error slot.
+  // Precondition: all data are in all.views. OK: the graph is ready to launch. < 0: error text set.
   virtual consort_status prepare(void *queue, const Frame &all) noexcept = 0;
   // OK: launched; its end is reported as that of `mark`. > 0: the queue is full. < 0: refused.
   virtual consort_status launch(void *queue, const consort_op &mark) const noexcept = 0;
   virtual void count() const noexcept = 0;         // its tasks have run
   virtual void give_up() noexcept = 0;             // it is never launched again
-  // The carrier is not to run, or has failed: its data are let go, and the tasks begin one by one.
+  // The carrier is not run, or has failed: releases its data and begins the tasks one by one.
   virtual void go_by_nodes(ThreadState &) noexcept = 0;
 
-  // The graph that a carrier stands for; it is in the first word of the carrier's payload.
+  // Returns the graph of a carrier, stored in the first word of its payload.
   static NativeGraph &of(const Task &carrier) noexcept {
     NativeGraph *g;
     std::memcpy(&g, carrier.payload, sizeof g);
@@ -33,7 +33,7 @@ class NativeGraph {
   }
 
  protected:
-  ~NativeGraph() = default;  // its recording owns it
+  ~NativeGraph() = default;  // owned by its recording
 };
 
 }  // namespace consort

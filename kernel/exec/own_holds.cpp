@@ -12,7 +12,7 @@ namespace consort {
 namespace {
 
 bool leads_to(Core &rt, TaskName hold, const std::function<bool(const Task &)> &is) {
-  constexpr size_t kMost = 1 << 16;  // looked at; a larger graph is not searched to its end
+  constexpr size_t kMost = 1 << 16;  // nodes searched; a larger graph is not searched completely
   std::unordered_set<const Task *> seen;
   std::vector<const Task *> left;
   std::vector<const consort_task *> after;
@@ -29,11 +29,11 @@ bool leads_to(Core &rt, TaskName hold, const std::function<bool(const Task &)> &
   return false;
 }
 
-// The data that this thread has acquired and that something comes after to which `is` says yes (a hold may be that
-// itself), in one line; "" if none. From hold to successor: what comes after a hold does not end while that is under way.
+// Returns the data acquired by this thread that precede a task accepted by `is` (or whose hold is one), in one line; ""
+// if there are none. Follows successors from each hold: a successor cannot end while the hold lasts.
 std::string describe_own_holds_before(Core &rt, ThreadState &thread, const std::function<bool(const Task &)> &is) {
   std::string s;
-  std::lock_guard lock(thread.held_lock);  // so that no other thread lets one go meanwhile
+  std::lock_guard lock(thread.held_lock);  // so that no other thread releases one meanwhile
   for (const auto &held : thread.held)
     if (!held.later && leads_to(rt, held.name, is))
       s += (s.empty() ? "datum '" : ", datum '") + rt.data.name(*held.datum) +

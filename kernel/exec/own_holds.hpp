@@ -1,6 +1,6 @@
-// own_holds.hpp — says in the log that a thread waits for what comes after data which it has acquired itself.
+// own_holds.hpp — logs that a thread waits for tasks behind data which it has acquired itself.
 //
-// A value on the waiting thread's stack; only that thread calls it.
+// A value on the waiting thread's stack, used by that thread alone.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,17 +11,17 @@ struct ThreadState;
 struct Core;
 struct Task;
 
-// A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that
-// is said in the log, once, after about a second. It is no error: another thread may release.
+// Warns about a probable deadlock. If a thread waits for tasks behind its own holds, only another thread's release can
+// end the wait. That is logged once, after about a second. It is no error, since another thread may release.
 class OwnHolds {
  public:
-  static constexpr int64_t kNap = 100'000'000;  // the longest sleep between two looks
+  static constexpr int64_t kNap = 100'000'000;  // the longest sleep between two checks
 
-  // After a sleep. is: does a task belong to what is waited for?
+  // Call after each sleep. is: whether a task belongs to those that are awaited.
   void look(Core &, ThreadState &, const char *call, const std::function<bool(const Task &)> &is) noexcept;
 
  private:
-  uint64_t began_ = 0, next_ = 1'000'000'000;  // ns of the world's time, with any pump
+  uint64_t began_ = 0, next_ = 1'000'000'000;  // ns of the world's clock, with any pump
 };
 
 }  // namespace consort

@@ -25,7 +25,7 @@ consort_status refuse(Execution &rt, Worker &w, Task *t, consort_status status, 
   return status;
 }
 
-// Contents of an access that reads.
+// Checks the contents of an access that reads.
 consort_status check_readable(Execution &rt, Worker &w, Task *t, Datum *d, uint32_t state) noexcept {
   if (state & data_state::kPoisoned)
     return refuse(rt, w, t, CONSORT_E_POISONED, "not run: it reads what another task failed to write", d,
@@ -38,7 +38,7 @@ consort_status check_readable(Execution &rt, Worker &w, Task *t, Datum *d, uint3
   return CONSORT_OK;
 }
 
-// Is some datum not where the unit can use it, or in a memory that is counted?
+// Returns whether a datum is where the unit cannot access it, or in counted memory.
 bool needs_staging(const Execution &rt, const Worker &w, const Task &t) noexcept {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];
@@ -53,18 +53,19 @@ bool needs_staging(const Execution &rt, const Worker &w, const Task &t) noexcept
   return false;
 }
 
-// Memory::stage(), a refusal told. OK: all there; AGAIN: the task comes again.
+// Calls Memory::stage() and records a refusal. OK: all valid; AGAIN: the task will return.
 consort_status stage(Execution &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum *blamed = nullptr;
   const consort_status s = rt.execution_memory->stage(*rt.this_thread(), w, f, t, &blamed);
   if (s < 0 && rt.lost.has(w.unit) && !(t->bits & kFollowed) && give_away(rt, *rt.this_thread(), w, t)) [[unlikely]]
-    return CONSORT_AGAIN;  // it needs not be there
-  // A task that follows others was not asked before whether its data can be read.
+    return CONSORT_AGAIN;  // a datum that is only written need not be valid
+  // The inputs of a followed task were not checked before.
   for (uint32_t i = 0; i < t->pub.naccess && s == CONSORT_E_UNSUPPORTED && (t->bits & kFollowed); ++i) {
     const consort_access &a = t->pub.access[i];
     if (!(a.mode & CONSORT_M_R) || !is_moved(a)) continue;
     Datum *d = datum_for(a);
-    if (rt.execution_memory->valid_in(*d, w.unit.desc.space)) continue;  // its state may be that before a writer which has not ended
+    // its state may be that from before an unfinished writer
+    if (rt.execution_memory->valid_in(*d, w.unit.desc.space)) continue;
     if (const consort_status r = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); r < 0) return r;
   }
   return s < 0 ? refuse(rt, w, t, s, error_text(), blamed) : s;
@@ -114,7 +115,7 @@ consort_status prepare_data(Execution &rt, Worker &w, Frame &f, Task *t) noexcep
       if (const consort_status s = take_copy(rt, w, t, a, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);
     } else if (!staged || !d->pub.bytes) {
-      // Written for the first time: by a task that alone holds it, or one behind it in the same queue's order.
+      // First write: by a task that has it alone, or one behind such a task in the same queue's order.
       if (is_nowhere(*d))
         if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0)
           return refuse(rt, w, t, s, error_text(), d);
@@ -135,7 +136,7 @@ consort_status prepare_odd(Execution &rt, Worker &w, Frame &f, Task *t, uint32_t
   if (t->bits & kUnite) [[unlikely]] {
     if (unites_by_itself(*t)) return prepare_union(rt, w, f, t);
     if (begins(*t) && begins_in_vain(*t)) {
-      t->bits &= static_cast<uint16_t>(~kOdd);  // it writes nothing after all
+      t->bits &= static_cast<uint16_t>(~kOdd);  // it writes nothing
       f.fn = begun_already;
       f.call.nviews = f.call.nargs = 0;
       return CONSORT_OK;
@@ -236,7 +237,7 @@ consort_status observed_body(Execution &rt, Executor &w, Frame &f, Task *t) noex
   const StartReport own = std::exchange(thread.told, outer);
   const bool here = thread.seat == &w;
   run.counted = own.counted;
-  if (own.waited) run.cell = nullptr;  // its time is also that of others
+  if (own.waited) run.cell = nullptr;  // its time includes that of other bodies
   if (rt.run_observer) rt.run_observer->ran(w.id, *t, name, f.call.impl, run.expected, t0, t1, status, here);
   if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && here);
   // A body that waited was reported when its wait began.

@@ -1,7 +1,7 @@
-// prepare.hpp — what stands between a popped task and its function: its data, its arguments, its permission.
+// prepare.hpp — prepares a popped task for its function: data, arguments, permission.
 //
-// The token holder's. The plain case is one relaxed load per datum; whatever is out of the ordinary (unwritten,
-// poisoned, homeless, out of reach, scratch) is looked at one by one.
+// Used by the token holder. The plain case costs one relaxed load for each datum. Exceptional cases (unwritten,
+// poisoned, without memory, inaccessible, scratch) are checked one by one.
 #pragma once
 #include "exec/execution.hpp"
 #include "task/packed_args.hpp"
@@ -10,11 +10,11 @@ namespace consort {
 
 struct Executor;
 
-// Whatever is out of the ordinary; everything is looked at anew.
+// The exceptional cases; checks everything again.
 consort_status prepare_odd(Execution &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
 
-// Fills f.call and f.fn. < 0: the task failed and that is recorded; it goes straight to complete(). > 0: it has to wait
-// for something after all, and is not the caller's any more.
+// Fills f.call and f.fn. < 0: the task failed and the failure is recorded; call complete(). > 0: it has to wait, and no
+// longer belongs to the caller.
 inline consort_status prepare(Execution &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t n = t->pub.naccess;
   uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
@@ -27,7 +27,7 @@ inline consort_status prepare(Execution &rt, Worker &w, Frame &f, Task *t, uint3
     for (uint32_t i = 0; i < n; ++i) {
       const Datum *d = Datum::of(access[i].datum);
       const uint32_t state = d->state.load(std::memory_order_relaxed);
-      // plainly valid, and in a space within reach (there are no more than 64)
+      // valid, not poisoned, and in a space that the unit can access (there are at most 64)
       odd |= uint64_t((state & data_state::kPlain) ^ data_state::kValid) |
              (~w.reach >> (data_state::space(state) & 63) & 1);
       f.views[i] = d->view;
@@ -46,17 +46,18 @@ inline consort_status prepare(Execution &rt, Worker &w, Frame &f, Task *t, uint3
   return prepare_odd(rt, w, f, t, impl);
 }
 
-// All data that a recording's nodes use, for the one task that runs in their place: f.views. > 0: it comes again. < 0: not
-// to be had just now, which is told in the error slot and recorded nowhere; POISONED: some datum cannot be read.
+// Fills f.views with all data of a recording's nodes, for the carrier that runs in their place. > 0: it will return. <
+// 0: not possible now; error text set, no failure recorded. POISONED: a datum cannot be read.
 consort_status prepare_all(Execution &, Worker &, Frame &, Task *carrier) noexcept;
 
-// Of a task that was issued behind unfinished ones: could what it read be read after all? Recorded like prepare().
+// For a task that was issued behind unfinished ones: checks whether its inputs were readable. Records a failure as
+// prepare() does.
 consort_status check_inputs(Execution &, Worker &, Task *) noexcept;
 
-// A tracer is told that the task began (what = 0) or ended (1), and when if times are taken.
+// Tells a tracer that the task began (what = 0) or ended (1), with the time if times are taken.
 void trace(Execution &, const Task &, TaskName, uint32_t worker, uint32_t what, uint64_t at) noexcept;
 
-// The call with its start and end told and timed.
+// Calls the function, with its start and end reported and timed.
 consort_status observed_body(Execution &, Executor &, Frame &, Task *) noexcept;
 
 }  // namespace consort

@@ -28,30 +28,30 @@ namespace consort {
 
 struct Queue::Slot {
   explicit Slot(const Executor &w) : frame(w), rt(&w.rt) {}
-  Frame frame;  // first, and its call first in it: run_host_code() finds the slot by the call
+  Frame frame;  // first member, and its call first in it: run_host_code() finds the slot by the call
   Execution *const rt;
   Task *task = nullptr;
-  Gang *gang = nullptr;       // it is for the team that this worker leads
-  consort_call own_call{};    // frame.call of other tasks, while that of the gang stands there
-  NativeGraph *captured = nullptr;  // many tasks as one graph, which `task` carries
+  Gang *gang = nullptr;       // set for a task of the team that this worker leads
+  consort_call own_call{};    // frame.call, while that of the gang replaces it
+  NativeGraph *captured = nullptr;  // the native graph that `task` carries
   consort_op op{};
   consort_call_fn *fn = nullptr;
-  Portable::Launch launch;  // of a task whose implementation is text
-  Models::Run run{};          // whose time it takes
+  Portable::Launch launch;  // of a task whose implementation is a kernel's text
+  Models::Run run{};          // the measurement of the task
   ReportedInstance watcher{};  // the policy that was told of its start; none: instance nullptr
-  bool recorded = false;      // its failure is, and nothing of it was issued
+  bool recorded = false;      // its failure is recorded, and nothing of it was issued
   char text[256] = {};
 };
 
 namespace {
 
-// Called by the driver, maybe on a thread of its own: no exception reaches it, and the words of a failure are
-// kept for the thread that will see the completion.
+// Called by the driver, possibly on a thread of its own. No exception leaves it, and the error text is kept for the
+// thread that handles the completion.
 template <class Slot>
 consort_status run_host_code(const consort_call *call) noexcept {
   Slot &slot = *const_cast<Slot *>(reinterpret_cast<const Slot *>(call));
   ThreadState *const thread =
-      slot.rt->this_thread();  // what it submits is its own: of its group, and never waited with
+      slot.rt->this_thread();  // tasks that it submits are in its group, and excluded from waits
   const bool outer = std::exchange(on_a_device, true);
   Task *const outer_task = thread ? std::exchange(thread->task, slot.task) : nullptr;
   void *const outer_frame = thread ? std::exchange(thread->frame, nullptr) : nullptr;
@@ -65,7 +65,7 @@ consort_status run_host_code(const consort_call *call) noexcept {
 
 void tell_given_up(const Execution &rt, const Task &t) noexcept try {
   rt.log(kLogInfo, "a " + std::string(task_label(rt, t)) + " goes task by task from now on: " + error_text());
-} catch (const std::bad_alloc &) {  // it goes without a word
+} catch (const std::bad_alloc &) {  // out of memory: no text
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ void Queue::offer(Task *t) noexcept {
 void Queue::completed(const consort_done *done, uint32_t n) noexcept {
   {
     std::lock_guard lock(inbox_mutex_);
-    pushed_.insert(pushed_.end(), done, done + n);  // there is room: each slot ends once
+    pushed_.insert(pushed_.end(), done, done + n);  // capacity is reserved: each slot ends once
   }
   inbox_.store(true, std::memory_order_release);
   fence::light(rt_.asymmetric);
@@ -132,7 +132,7 @@ bool Queue::advance(ThreadState &thread) noexcept {
   if (inflight_) {
     clear_error();
     const uint32_t n = ops_->poll(q_, done, 32);
-    // What the driver said by fail() is about the last that it reports (driver.h).
+    // The driver's error text belongs to the last completion that it reports (driver.h).
     if (n && done[n - 1].status < 0)
       if (auto &text = reinterpret_cast<Slot *>(done[n - 1].cookie)->text; !*text)
         std::snprintf(text, sizeof text, "%s", error_text());
@@ -174,7 +174,7 @@ bool Queue::advance(ThreadState &thread) noexcept {
   return did;
 }
 
-// What it has issued ends first; then nothing but the team's is begun here until that is over.
+// Ops in flight end first; then nothing but the team's op is started here until that has ended.
 bool Queue::stand_by(ThreadState &thread) noexcept {
   if (inflight_) return false;
   Gang *due = nullptr;
@@ -188,19 +188,20 @@ bool Queue::stand_by(ThreadState &thread) noexcept {
   return turn == Gangs::Turn::kDid;
 }
 
-// The caller has shown that it sleeps and has looked once more: offers, pushed completions and pushes wake the parker.
+// Precondition: show_asleep() was called, and a last step found nothing. Offers, pushed completions and pushes wake the
+// parker.
 void Queue::rest(Parker &parker) noexcept {
-  constexpr int64_t kTick = 50'000;  // ns, between two polls of a device that tells nobody
-  // What others complete (a predecessor of something early) or what has no room yet, nobody tells us of.
+  constexpr int64_t kTick = 50'000;  // ns between two polls of a device without notification
+  // Other queues' completions (of predecessors of early ones), and free capacity for a stalled task, are not notified.
   const bool told = inflight_ > early_.size() && early_.empty() && !stalled_;
-  if (told && ops_->arm && ops_->arm(q_) == CONSORT_E_BUSY) return;  // something is there already
+  if (told && ops_->arm && ops_->arm(q_) == CONSORT_E_BUSY) return;  // a completion is already there
   if (told && ops_->arm && fd_ >= 0) parker.wait_or_readable(fd_, -1);
   else parker.wait(told && (ops_->flags & CONSORT_DRV_PUSH) ? -1 : kTick);
 }
 
 Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
-  // Those that have their data first; of others only so many as bring theirs while these run: what more of them
-  // were granted would be kept from those.
+  // Tasks with complete data first. Of the others, only as many as fetch their data meanwhile: memory granted to more
+  // would be missing for these.
   const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Executor::kAhead;
   Task *first = follow_.take(rt_.tasks, links_, [](const Task &t) { return t.extra && t.extra->staging; });
   if (!first && !full) first = follow_.take(rt_.tasks, links_, [](const Task &) { return true; });
@@ -222,8 +223,8 @@ Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
   return reinterpret_cast<Task *>(pick.task);
 }
 
-// If what would run here is text: it is there, or another implementation takes its place (*impl). False: there is none.
-// The task is another worker's then, or has ended. Before anything was brought here for it.
+// Loads the implementation if it is a kernel's text, or chooses another (*impl). Returns false if there is none; the
+// task was then passed to another worker, or has ended. Called before data are staged for it.
 bool Queue::load(ThreadState &thread, Task *t, uint32_t *impl) noexcept {
   const Codelet &c = *t->codelet;
   const Codelet::Impl *first = nullptr;
@@ -245,17 +246,17 @@ bool Queue::load(ThreadState &thread, Task *t, uint32_t *impl) noexcept {
   return true;
 }
 
-// To a worker that has an implementation which is not known to be refused. Else it fails, in the compiler's words:
-// answers the task. One that follows is loaded already, and does not come here.
+// Passes the task to a worker whose implementation was not refused. If there is none, it fails with the compiler's
+// text: returns the task. A followed task was loaded before and does not get here.
 Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
   const Device &device = *worker_.unit.device;
   Worker *const to = another_able(rt_, worker_, t);
-  const consort_status s = refused.text()->load(device);  // says again why
+  const consort_status s = refused.text()->load(device);  // sets the error text again
   if (!to) return record_failure(rt_, t, s, error_text(), nullptr, worker_.id, nullptr), t;
   if (refused.text()->warn_once(device)) try {
       rt_.log(kLogWarn, "codelet '" + t->codelet->name + "' does not load on " + worker_.unit.name +
                             ": its tasks go elsewhere. " + error_text());
-    } catch (const std::bad_alloc &) {  // it goes there without a word
+    } catch (const std::bad_alloc &) {  // out of memory: no text
     }
   to->post(t);
   return nullptr;
@@ -264,10 +265,10 @@ Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
 bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
   if (t->kind == TaskKind::kCarrier) [[unlikely]] return issue_captured(thread, t);
   if (rt_.lost.has(worker_.unit)) [[unlikely]] {
-    // One that follows is linked to its predecessors yet: when they are over it runs elsewhere, as they may.
+    // A followed task is still linked to its predecessors: it runs elsewhere after they have ended, as they may.
     if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
     if (give_away(rt_, thread, worker_, t)) return true;
-    if (!t->extra || !t->extra->staging) {  // else prepare() tells what became of its data
+    if (!t->extra || !t->extra->staging) {  // else prepare() reports the state of its data
       consort_status s = fail_if_doomed(rt_, t);
       if (s >= 0) s = check_inputs(rt_, worker_, t);
       if (s >= 0) s = refuse_everywhere(rt_, worker_, t);
@@ -278,7 +279,7 @@ bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
   if (!load(thread, t, &impl)) return true;
   Slot *slot = free_.back();
   if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
-    return true;  // it waits for something else, and comes again
+    return true;  // it waits for something else and will be issued again
   } else if (s < 0) {
     end_unissued(thread, t, s);
     return true;
@@ -322,13 +323,13 @@ bool Queue::issue_for_team(ThreadState &thread, Gang &g) noexcept {
   const Frame &frame = Gangs::frame_of(g);
   slot->gang = &g;
   slot->run = {};
-  slot->own_call = std::exchange(slot->frame.call, frame.call);  // what it points to is the gang's
+  slot->own_call = std::exchange(slot->frame.call, frame.call);  // its pointers refer to the gang
   fill_op(slot, Gangs::task_of(g), frame);
   slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
   return submit(slot);
 }
 
-// In the place of all nodes, or (what it cannot be given) they begin.
+// Issues the native graph in place of all nodes; if it cannot be prepared, the nodes begin.
 bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
   NativeGraph &c = NativeGraph::of(*t);
   Slot *slot = free_.back();
@@ -363,7 +364,7 @@ bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
   return submit(slot);
 }
 
-// Which of its tasks failed nobody knows: all that they write is poisoned, and each is looked at by itself.
+// It is unknown which of its tasks failed: all data that they write are poisoned, and each is checked by itself.
 void Queue::finish_captured(ThreadState &thread, Slot *slot, consort_status s) noexcept {
   Task *const t = slot->task;
   NativeGraph &c = *std::exchange(slot->captured, nullptr);
@@ -402,8 +403,7 @@ void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
   slot->text[0] = 0;
 }
 
-// It failed, which is recorded. One that follows is still linked to its predecessors: it waits for them like one that
-// ran.
+// Its failure is recorded. A followed task is still linked to its predecessors and waits for them as if it had run.
 void Queue::end_unissued(ThreadState &thread, Task *t, consort_status s) noexcept {
   if (!(t->bits & kFollowed)) {
     complete(rt_, thread, t, s, &worker_);
@@ -432,17 +432,16 @@ bool Queue::submit(Slot *slot) noexcept {
     stalled_ = slot;
     return false;
   }
-  if (launch) std::snprintf(slot->text, sizeof slot->text, "%s", error_text());  // what there is to say against it
+  if (launch) std::snprintf(slot->text, sizeof slot->text, "%s", error_text());  // the driver's error text
   ++inflight_;
   ++accepted_;
   slot->watcher = {};
-  if (slot->gang) return true;  // its end is told by the gang, which has counted it as begun
+  if (slot->gang) return true;  // the gang reports its end, having counted it as begun
   if (rt_.observed.load(std::memory_order_relaxed) && rt_.policy.observes()) [[unlikely]]
     slot->watcher = rt_.policy.tell_started(worker_, slot->task);
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  // Behind one whose end may be held nobody may follow: it need not be over when its function is. Nor behind a recorded
-  // one.
-  // One that runs again is marked already.
+  // Never issue behind a task with a held completion: the function's return does not complete it. Nor behind a recorded
+  // task. A task that runs again is already marked.
   if (domain_ && !(slot->task->bits & kMore) && !slot->task->recorded() &&
       !(slot->task->word.load(std::memory_order_relaxed) & word::kIssued))
     mark_issued(slot->task);
@@ -458,17 +457,17 @@ bool Queue::launch(Slot *slot) noexcept {
   }
   std::snprintf(slot->text, sizeof slot->text, "%s", error_text());
   ++inflight_;
-  if (s < 0) early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});  // nothing of it was taken
+  if (s < 0) early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});  // nothing of it was accepted
   else ++accepted_;
   return true;
 }
 
-// From here on the task's name says that it is issued: whoever links to it may follow.
+// Marks the task's word as issued: from here on a task that links to it may follow.
 void Queue::mark_issued(Task *t) noexcept {
   const uint64_t place = place::make(number(), accepted_);
   std::atomic_ref<uint64_t>(t->pub.footprint).store(place, std::memory_order_relaxed);
   uint64_t w = t->word.load(std::memory_order_relaxed);
-  // release: the place is visible with the flag. acquire: the links that hang here are readable.
+  // release: the ticket is visible with the flag. acquire: the links attached here are readable.
   while (!t->word.compare_exchange_weak(w, word::with_link(w, 0) | word::kIssued, std::memory_order_acq_rel,
                                         std::memory_order_relaxed)) {
   }
@@ -527,7 +526,7 @@ void Queue::finish(ThreadState &thread, const consort_done &done) noexcept {
   complete(rt_, thread, t, s, &worker_);
 }
 
-// Its place here is free, nothing of it has happened. One that follows inherits what its predecessors have become.
+// Its slot is free, and nothing of it has taken effect. A followed task inherits the failures of its predecessors.
 bool Queue::run_again_elsewhere(ThreadState &thread, Slot *slot, const consort_done &done) noexcept {
   Task *const t = slot->task;
   const ReportedInstance watcher = slot->watcher;
@@ -545,7 +544,7 @@ bool Queue::run_again_elsewhere(ThreadState &thread, Slot *slot, const consort_d
   return true;
 }
 
-// To those who watch. When a device's op began is known once it has ended.
+// Reports to observers. The start of a device's op is known only after its end.
 void Queue::tell(const Slot &slot, const consort_done &done, consort_status status) noexcept {
   const Task &t = *slot.task;
   if (slot.watcher.instance) {
@@ -556,7 +555,7 @@ void Queue::tell(const Slot &slot, const consort_done &done, consort_status stat
   }
   if (rt_.profile) worker_.count_busy(done.t0, done.t1);
   if (rt_.run_observer) {
-    // A device's clock may be another one: then it has just ended.
+    // If the device's clock differs from the runtime's, the op is taken to have just ended.
     constexpr uint64_t kLongAgo = 10'000'000'000;
     const uint64_t now = rt_.clock.now();
     const uint64_t shift = done.t1 > now || now - done.t1 > kLongAgo ? now - done.t1 : 0;

@@ -1,8 +1,8 @@
-// queue.hpp — tasks in flight on a unit that runs by itself: issued in batches, completed by polling.
+// queue.hpp — the queue of a unit that runs tasks by itself: issues them in batches, polls for completions.
 //
-// A task whose unfinished predecessors are all issued on this queue, or on queues that wait for each other's
-// tickets, is issued behind them at once (it is "followed"); its completion is believed only when theirs have
-// been seen. Owned by the worker; the token holder's, but for offer() and completed().
+// A task is issued at once behind unfinished predecessors ("followed") if all of these were issued on this queue, or on
+// queues that can wait for each other's tickets. Its completion counts only after theirs were seen. Owned by the
+// worker. Used by the token holder, except offer() and completed().
 #pragma once
 #include <memory>
 #include <mutex>
@@ -21,15 +21,15 @@ class Queue final : public IssueQueue {
   static Result<std::unique_ptr<Queue>> open(Execution &, Executor &, uint16_t number);
   ~Queue();
 
-  bool step(ThreadState &) noexcept;                       // polls, then issues while there is room
-  uint64_t next_event() const noexcept {            // virtual time: before that step() has nothing to do
+  bool step(ThreadState &) noexcept;                       // polls, then issues while there is capacity
+  uint64_t next_event() const noexcept {            // virtual time: step() has nothing to do before it
     return ops_->next_event ? ops_->next_event(q_) : CONSORT_NEVER;
   }
   bool at_work() const noexcept { return at_work_.load(std::memory_order_acquire); }  // [any] busy after the last step
   // [any] acquire: pairs with offer(), completed()
   bool has_news() const noexcept { return inbox_.load(std::memory_order_acquire); }
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
-  // busy, and nothing to do: sleeps until the device, or anybody, has news
+  // precondition: busy, and nothing to do. Sleeps until the device or a thread has news
   void rest(Parker &) noexcept;
   void offer(Task *) noexcept override;
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
@@ -41,19 +41,19 @@ class Queue final : public IssueQueue {
  private:
   struct Slot;                                      // one task in flight
   Queue(Execution &, Executor &, uint16_t number);
-  Task *next(uint32_t *impl, uint32_t *team, bool *did) noexcept;  // *did: a task went to the policy
+  Task *next(uint32_t *impl, uint32_t *team, bool *did) noexcept;  // *did: a task was pushed
   bool stand_by(ThreadState &) noexcept;                   // called to a team
   bool issue_for_team(ThreadState &, Gang &) noexcept;
   bool issue_captured(ThreadState &, Task *) noexcept;
   void finish_captured(ThreadState &, Slot *, consort_status) noexcept;
-  consort_status known_status(Slot &, consort_status) const noexcept;  // fills the slot's text for a number that is none
+  consort_status known_status(Slot &, consort_status) const noexcept;  // sets the slot's text for an unknown number
   void fill_op(Slot *, Task *, const Frame &) noexcept;
   bool advance(ThreadState &) noexcept;
   bool issue(ThreadState &, Task *, uint32_t impl) noexcept;
   bool load(ThreadState &, Task *, uint32_t *impl) noexcept;
   Task *pass_on(Task *, const Codelet::Impl &refused) noexcept;
   void end_unissued(ThreadState &, Task *, consort_status) noexcept;
-  // Nothing of it was issued: it ends when its predecessors have. recorded: its failure is.
+  // Nothing of it was issued: ends it when its predecessors have ended. recorded: its failure is recorded.
   void end_early(Task *, consort_status, const char *why, bool recorded) noexcept;
   bool submit(Slot *) noexcept;
   bool launch(Slot *) noexcept;                     // of a carrier
@@ -67,21 +67,21 @@ class Queue final : public IssueQueue {
   Executor &worker_;
   const consort_driver_ops *ops_ = nullptr;
   void *q_ = nullptr;
-  int fd_ = -1;                                     // the driver's; readable once something completes after arm()
+  int fd_ = -1;                                     // the driver's descriptor; readable when something completes after arm()
   consort_queue_desc desc_{};
   uint32_t depth_ = 1, inflight_ = 0;
   uint64_t accepted_ = 0;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot *> free_;
   Slot *stalled_ = nullptr;                         // prepared, not accepted yet
-  TaskFifo::Links links_;                            // of the rows; each task's entry is its row's owner's
-  TaskFifo follow_;                                  // claimed: go before anything from the policy, in order
-  std::vector<consort_done> early_;                 // reported before a predecessor on another queue was
-  std::mutex inbox_mutex_;                          // guards the two; leaf
+  TaskFifo::Links links_;                            // of the rows; an entry belongs to the row's owner
+  TaskFifo follow_;                                  // claimed tasks: issued in order, before tasks of the policy
+  std::vector<consort_done> early_;                 // completions reported before that of a predecessor on another queue
+  std::mutex inbox_mutex_;                          // guards the two below; leaf
   TaskFifo offered_;
-  std::vector<consort_done> pushed_;                // there is room for one of each slot
-  std::atomic<bool> at_work_{false};                // release in step(), where it has changed, pairs with at_work()
-  std::atomic<bool> inbox_{false};                  // something is there; release in offer(), acquire in step()
+  std::vector<consort_done> pushed_;                // capacity for one completion of each slot
+  std::atomic<bool> at_work_{false};                // release in step(), when it changes, pairs with at_work()
+  std::atomic<bool> inbox_{false};                  // the inbox is not empty; release in offer(), acquire in step()
 };
 
 }  // namespace consort

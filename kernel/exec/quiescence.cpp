@@ -8,8 +8,8 @@
 namespace consort {
 namespace {
 
-// A worker rests when it has shown itself asleep, has looked once more and found nothing, and was not woken since. So
-// does one that has nobody: where the system gave no thread for it, what is its alone may never run.
+// A worker rests if its bit is set, it has looked once more and found nothing, and was not woken since. A worker whose
+// thread could not be created also counts as idle; tasks bound to it may never run.
 bool rests(const Execution &rt, const Executor &w) noexcept {
   const bool asleep = rt.sleepers[w.id / 64].load(std::memory_order_acquire) >> (w.id % 64) & 1;
   if (!asleep && !w.vacant()) return false;
@@ -18,7 +18,7 @@ bool rests(const Execution &rt, const Executor &w) noexcept {
   return !w.mailbox.load(std::memory_order_acquire) && !w.called.load(std::memory_order_acquire) && !(w.queue && w.queue->has_news());
 }
 
-// Bodies that wait: are they at rest, too, as long as they sleep?
+// Whether waiting bodies count as resting while they sleep.
 enum class Bodies { kRun, kRestAsleep };
 
 bool all_rest(const Execution &rt, Bodies those_that_wait) noexcept {
@@ -34,38 +34,36 @@ bool all_rest(const Execution &rt, Bodies those_that_wait) noexcept {
 
 }  // namespace
 
-// Seen at rest twice, and no task ended in between: so nobody ran one from the first look to the second, and what lay
-// ready then would have woken a worker.
+// Two scans found rest and no task ended in between: so none ran from the first scan to the second, and a ready task
+// would have woken a worker.
 bool come_to_rest(Execution &rt, ThreadState &thread) noexcept {
   push_kept(rt, thread);
   settle_down(rt, thread);
   if (rt.manual) return !pump_all(rt, thread, CONSORT_NEVER) && !rt.execution_memory->busy();
   end_lease(rt, thread);
-  fence::heavy();  // pairs with the light fences of those who push and wake
+  fence::heavy();  // pairs with the light fences of pushes and wakes
   const uint64_t before = rt.finished();
   return all_rest(rt, Bodies::kRun) && all_rest(rt, Bodies::kRun) && rt.finished() == before;
 }
 
-// Two looks, and nothing was submitted nor ended from before the first until after the second. In between, then, the
-// tasks and what each waits for were the same, but for what the application did from outside; that may as well have
-// come after.
-// * Was something ready? Whoever pushed it, or posted or offered it, either saw its worker asleep and woke it (the bit
-//   of `sleepers` is gone before the push is over; a mailbox or an inbox is not empty), or saw it awake: then the
-//   worker looks once more behind the heavy fence of show_asleep() before it frees its token, and finds it. A worker
-//   woken like that has not rested again without a step.
-// * Did a body go on? One that sleeps goes on when somebody wakes it: a worker, which wakes before it rests
-//   (settle_down() comes before show_asleep(), the wake's exchange before the release of the token that rests()
-//   acquires), or a body, of which the same is asked. wake() changes the parker's word at once, long before the woken
-//   has a core.
-// * What went from one to the other past the first look (a body that wakes, hands on what it has popped and is a
-//   stranger's, and sleeps) is at the second look where it went to: what it woke has ended something, or has not rested
-//   since, or waits for its part.
-// A sum may be off for a moment while counts move (task/group.hpp): then the two differ, and it is looked at again; so it is
-// where another thread submits, like this one, what cannot run yet. A body that waits with a limit counts as asleep
-// until its time is over.
+// Two scans, without a submission or an end of a task from before the first until after the second. So in between the
+// tasks and their dependencies did not change, except by the application from outside, which may as well have come
+// after.
+// * A ready task: its push, post or offer either saw its worker asleep and woke it (the bit of `sleepers` is cleared
+// before the push returns; a mailbox or an inbox is not empty), or saw it awake. Then the worker looks once more behind
+// the heavy fence of show_asleep() before it frees its token, and finds the task. A worker woken like that does not
+// rest again without a step.
+// * A body that continues: a sleeping body is woken by a worker, which wakes before it rests (settle_down() comes
+// before show_asleep(), the wake's exchange before the release of the token that rests() acquires), or by a body, to
+// which the same applies. wake() changes the parker's word at once, long before the woken thread has a core.
+// * Work that moved past the first scan (a body wakes, passes on a popped task of another wait, and sleeps) is at its
+// destination at the second scan: the woken thread has ended something, has not rested since, or waits for its part.
+// A sum may be off for a moment while counts move (task/group.hpp). Then the two sums differ, and the scans are
+// repeated, as they are when another thread submits a task that cannot run yet. A body that waits with a timeout counts
+// as asleep until the timeout has passed.
 bool stands_still(const Execution &rt) noexcept {
   constexpr uint32_t kLooks = 8;
-  fence::heavy();  // pairs with the light fences of those who push and wake: what they did before is seen from here on
+  fence::heavy();  // pairs with the light fences of pushes and wakes: earlier stores are seen from here on
   for (uint32_t i = 0; i < kLooks; ++i) {
     const uint64_t ended = rt.finished(), begun = rt.submitted();
     if (!all_rest(rt, Bodies::kRestAsleep) || !all_rest(rt, Bodies::kRestAsleep)) return false;

@@ -1,21 +1,22 @@
-// quiescence.hpp — is any task ready, or running? What nobody counts is found out by looking whether all workers rest.
+// quiescence.hpp — whether any task is ready or running. Detected by scanning the workers; no counter is kept.
 //
-// Any thread outside tasks. The answer is of a moment while this call ran; what others do at the same time may come
-// after.
+// Any thread outside tasks. The answer holds for a moment during the call; concurrent actions of other threads may come
+// after it.
 #pragma once
 #include "exec/execution.hpp"
 
 namespace consort {
 
-// Lets go of what this thread keeps back and of its lease, and looks. With a manual pump it pumps until nothing moves.
+// Pushes the tasks held back by this thread, ends its lease, then scans. With a manual pump, pumps until nothing
+// changes.
 bool come_to_rest(Execution &, ThreadState &) noexcept;
 
-// Can nothing that is pending end, unless the application does something? Every worker rests, no device has anything in
-// flight, and all bodies that have begun and have no worker's turn sleep in a wait. For a thread outside tasks that has
-// no worker's turn, or rests with it (Worker::resting); not with a manual pump.
+// Returns whether pending tasks can end only if the application acts. Every worker rests, no device has work in flight,
+// and all running bodies without a token sleep in a wait. For a thread outside tasks that holds no token, or rests with
+// it (Worker::resting). Not with a manual pump.
 bool stands_still(const Execution &) noexcept;
 
-// Does the application hold data?
+// Returns whether the application holds data.
 bool anything_held(const Execution &) noexcept;
 
 }  // namespace consort

@@ -14,7 +14,7 @@ bool give_away(Execution &rt, ThreadState &thread, const Worker &from, Task *t) 
 }
 
 bool run_again(Execution &rt, ThreadState &thread, const Worker &from, Task *t) noexcept {
-  // What has begun to take part in something beside its data stays begun: reductions, tokens, hooks, recordings.
+  // Effects beyond its data cannot be undone: reductions, tokens, hooks, recordings.
   if (t->recorded() || (t->bits & (kSpecial | kBound | kScratch | kUnite | kTokens | kMore))) return false;
   Worker *const to = another_able(rt, from, t);
   if (!to || !rt.execution_memory->undo(thread, t)) return false;

@@ -83,8 +83,8 @@ consort_status answer_untold(const Execution &rt) noexcept try {
 }
 
 void mend_if_left(Execution &rt, ThreadState &thread, const void *here) noexcept {
-  // Stacks grow downwards: inside the body we would be below the frame that called it. A body that runs on another
-  // stack (a fibre of its own) is far from it either way.
+  // Stacks grow downwards: inside the body this frame would be below the one that called it. A body on another stack (a
+  // fibre) is far away in either direction.
   constexpr ptrdiff_t kOneStack = 8 << 20;
   const ptrdiff_t above = static_cast<const char *>(here) - static_cast<const char *>(thread.frame);
   if (!thread.task || !thread.frame || above < 0 || above > kOneStack) return;
@@ -144,7 +144,7 @@ consort_status wait_task(Execution &rt, TaskName name, int64_t timeout_ns, uint3
     return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
   WaitCondition goal{.rt = rt, .task = name, .call = call};
   if (thread && thread->task && rt.is_live(name)) {
-    // only a hint for what may be run meanwhile, and only if it is ours to wait for
+    // a hint for the choice of tasks to run, and only for a group that this task may wait for
     Group *g = rt.task_at(name)->group;
     if (g && g->parent.load(std::memory_order_relaxed) == thread->task->group) goal.group_of_task = g;
   }
@@ -200,8 +200,8 @@ consort_status wait_no_ready(Execution &rt, int64_t timeout_ns) {
   int64_t nap = 20'000;
   for (uint64_t flushed = CONSORT_NEVER;; nap = std::min(2 * nap, kWaitNap)) {
     if (come_to_rest(rt, *thread)) {
-      // What a policy that holds tasks back got since the last flush is ready, too. Counted before the flush: a task that
-      // ends later may make others ready behind it. What this thread kept back the first rest has pushed.
+      // Tasks that a holding policy got since the last flush are ready, too. Counted before the flush: a task that ends
+      // later may make others ready. Tasks held back by this thread were pushed by the first come_to_rest().
       const uint64_t finished = rt.finished();
       if (!rt.policy.holds_back() || finished == flushed) return CONSORT_OK;
       flushed = finished;

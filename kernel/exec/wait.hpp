@@ -1,35 +1,36 @@
-// wait.hpp — waiting, and helping meanwhile.
+// wait.hpp — waits of the application, which run tasks meanwhile.
 //
-// Outside any task a waiting thread takes a worker's token and runs whatever is ready, unless it holds data or
-// was told not to. Inside a task it runs only what comes after that task; when there is none of it, it gives
-// its token to another thread for as long as it sleeps. Nobody waits from a callback.
+// Outside any task a waiting thread takes a worker's token and runs all ready tasks, unless it holds data or a flag
+// forbids it. Inside a task it runs only tasks that are part of what it waits for; if there are none, it passes its
+// token to another thread while it sleeps. Callbacks must not wait.
 #pragma once
 #include "exec/execution.hpp"
 
 namespace consort {
 
-// The wait of submissions whose window is full. May throw bad_alloc.
+// The wait of a submission whose window is full. May throw bad_alloc.
 std::unique_ptr<WindowWait> make_window_wait();
 
-// The answer of a call that tells a failure: its status, with the chain as text. The failure counts as told, unless
-// flags has CONSORT_WAIT_KEEP_FAILURE. May throw bad_alloc.
+// Returns the status of a failure and sets the error text to its chain. The failure counts as reported, unless flags
+// has CONSORT_WAIT_KEEP_FAILURE. May throw bad_alloc.
 consort_status answer_failure(const Failure &, uint32_t flags = 0);
-// Of all failures that no call has answered, the first; further ones go to the log.
+// Returns the first of all unreported failures; further ones go to the log.
 consort_status answer_untold(const Execution &) noexcept;
 
 consort_status wait_group(Execution &, Group &, int64_t timeout_ns, uint32_t flags);
 consort_status wait_all(Execution &, int64_t timeout_ns, uint32_t flags);
-// Its end, not its status. call: what is waited in, for the log.
+// Waits for its end and ignores its status. call: the name of the call, for the log.
 consort_status wait_task(Execution &, TaskName, int64_t timeout_ns, uint32_t flags,
                          const char *call = "consort_task_wait()");
-// E_BUSY in bodies. The answer is that of the first tag that was reached by a failed task.
+// E_BUSY in bodies. Returns the failure of the first tag that a failed task reached.
 consort_status wait_tags(Execution &, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
-// Of one context that is none of the runtime's own; outside bodies.
+// For a context other than the runtime's own; outside bodies.
 consort_status wait_context(Execution &, uint64_t id, int64_t timeout_ns, uint32_t flags);
 consort_status wait_no_ready(Execution &, int64_t timeout_ns);
 consort_status wait_granted(Execution &, Task *hold, int64_t timeout_ns) noexcept;
 
-// The right to step workers by hand. Not a mutex: a body that leaves by longjmp must not keep it (mend_if_left()).
+// The right to step workers by hand. Not a mutex, because a body that leaves by longjmp must not keep it
+// (mend_if_left()).
 class PumpTurn {
  public:
   PumpTurn(Execution &rt, ThreadState &thread) noexcept
@@ -49,19 +50,22 @@ class PumpTurn {
 
  private:
   Execution &rt_;
-  bool outer_;  // somebody below on this stack has it already
+  bool outer_;  // an outer frame of this thread already has it
 };
 
-inline constexpr uint32_t kDeepestWait = 64;  // bodies that wait, on one stack, before a wait looks for its own tasks alone
+// nested waiting bodies on one stack, beyond which a wait runs only its own tasks
+inline constexpr uint32_t kDeepestWait = 64;
 
-// One step of one worker by the calling thread, without helpers: what a manual pump does. False: nothing to do.
+// Steps one worker by the calling thread, without helping: the manual pump's step. Returns false if there was nothing
+// to do.
 bool pump_one(Execution &, ThreadState &, uint32_t worker) noexcept;
-// One step of each worker in turn, with a manual pump. In virtual time, when none had anything to do, the clock goes to
-// the next event instead, not beyond `latest`. False: there is nothing to do, and nothing will happen by itself.
+// Manual pump: steps each worker in turn. In virtual time, if none had work, the clock advances to the next event, at
+// most to `latest`. Returns false if there is nothing to do and no event to come.
 bool pump_all(Execution &, ThreadState &, uint64_t latest) noexcept;
 
-// A body left by longjmp: its caller's frames are gone, and this thread is back above them. Its task fails, its
-// worker goes on. Looked for by calls that wait; a body that was called by the one it left takes both along.
+// Handles a body left by longjmp: the frames of its caller are gone, and this thread runs above them. Its task fails,
+// and its worker continues. Checked by calls that wait. A body left together with bodies that it called ends these,
+// too.
 void mend_if_left(Execution &, ThreadState &, const void *here) noexcept;
 
 }  // namespace consort

@@ -1,7 +1,7 @@
-// wait_condition.hpp — what a thread waits for, and the ways to wait for it.
+// wait_condition.hpp — the condition of a wait, and the ways to wait for it.
 //
-// A value on the waiting thread's stack; only that thread asks it. Whoever ends what is waited for sees it announced, or the
-// waiting thread sees the end: see announce().
+// A value on the waiting thread's stack, used by that thread alone. The thread that fulfils the condition sees the
+// announcement, or the waiting thread sees the condition: see announce().
 #pragma once
 #include "exec/own_holds.hpp"
 #include "exec/wait.hpp"
@@ -11,9 +11,9 @@
 
 namespace consort {
 
-inline constexpr int64_t kWaitNap = 1'000'000;  // ns: the longest sleep of a wait whose end no thread announces
+inline constexpr int64_t kWaitNap = 1'000'000;  // ns: the longest sleep of a wait whose condition no thread announces
 
-// What is waited for: is it over, and who is to be told that somebody waits.
+// A condition: whether it is reached, and whom to announce a waiting thread to.
 struct WaitCondition {
   Execution &rt;
   Group *group = nullptr;
@@ -29,18 +29,18 @@ struct WaitCondition {
     if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with hold_ready()
     if (task) return !rt.is_live(task);
     if (records) return records->nfree > records->floor || records->returned.load(std::memory_order_relaxed);
-    if (tags) {  // looked at again where some tag was reached since
+    if (tags) {  // evaluated again if a tag was reached since
       const uint64_t now = rt.tags.changes();
       if (!was_idle && now + 1 != seen) was_idle = rt.tags.waits_given_up() || rt.tags.all_reached(tags, ntags);
       seen = now + 1;
       return was_idle;
     }
-    // Idle is a moment, not a state, where other threads go on submitting: one sight of it is enough.
+    // Idleness is a moment, not a state, while other threads submit: seen once is enough.
     if (!was_idle)
       was_idle = context ? rt.policy.contexts().idle(*context, generation) : group ? rt.groups.idle(*group) : rt.groups.all_idle();
     return was_idle;
   }
-  // Before going to sleep, and where nobody will look again.
+  // For use before sleeping, when the condition is not evaluated again.
   bool surely_reached() const noexcept {
     return reached() || (group && !(task || hold || records) && !rt.groups.busy(*group));
   }
@@ -54,13 +54,14 @@ struct WaitCondition {
              !word.compare_exchange_weak(w, w | word::kWaited, std::memory_order_relaxed)) {
       }
     }
-    fence::heavy();  // pairs with light() of those who end tasks: they see the announcement, or we their end
+    // pairs with light() of threads that end tasks: they see the announcement, or this thread sees their end
+    fence::heavy();
   }
   void withdraw() const noexcept {
     if (group) group->watchers.fetch_sub(1, std::memory_order_relaxed);
     if (records) records->wants_records.store(false, std::memory_order_relaxed);
   }
-  // A ready task that only comes after what this wait is for.
+  // Returns whether a ready task is part of what this wait is for.
   bool may_run(const Task &t) const noexcept {
     if (t.recorded()) [[unlikely]]
       if (const Task *whole = task ? rt.kinds.of(t).submitted_as(rt, t) : nullptr; whole && whole->pub.id == task)
@@ -73,22 +74,22 @@ struct WaitCondition {
       if (up == &g) return true;
     return false;
   }
-  // Of the task itself, not of what it comes after.
+  // Whether the task itself is awaited, not a task before it.
   bool is_for(const Task &t) const noexcept {
     if (hold) return &t == hold;
     if (task) return t.pub.id == task;
     return !group || (t.kind != TaskKind::kGate && in_group(t, *group));
   }
   Group *group_of_task = nullptr;
-  const char *call = nullptr;  // that waits; nullptr: nobody asks what this thread holds
+  const char *call = nullptr;  // the waiting call; nullptr: do not check this thread's own holds
   mutable OwnHolds own_holds{};
   mutable bool was_idle = false;
-  mutable uint64_t seen = 0;  // changes of tags, and one
+  mutable uint64_t seen = 0;  // changes of tags plus one
 };
 
-// A wait at the window, which helps for a while at a time.
+// A wait for a full window, which helps for a while at a time.
 struct RecordWait {
-  bool in_vain = false;  // nothing moved any more; then the worker's turn was given up, at rest
+  bool in_vain = false;  // nothing changed any more; the worker's token was then given up, at rest
 
   static bool enough(const ThreadState &thread) noexcept {
     return thread.nfree + thread.returned_count.load(std::memory_order_relaxed) - thread.floor >=
@@ -96,21 +97,24 @@ struct RecordWait {
   }
 };
 
-// Waits: OK, TIMEOUT, or NOMEM where the calling thread has no record. Helps as flags and the thread's state allow.
+// Waits. Returns OK, TIMEOUT, or NOMEM if the calling thread has no record. Helps as flags and the thread's state
+// allow.
 consort_status wait_for(Execution &, const WaitCondition &, int64_t timeout_ns, uint32_t flags) noexcept;
-// Asleep until the goal is reached, the deadline has passed, or (longest >= 0) one sleep of that many ns is over.
+// Sleeps until the condition is reached, the deadline has passed, or (longest >= 0) one sleep of that many ns has
+// ended.
 bool sleep_until(ThreadState &, const WaitCondition &, const Deadline &, int64_t longest) noexcept;
-// Outside tasks: the caller takes a worker's turn until the goal is reached. False: no turn was to be had.
+// Outside tasks: holds a worker's token until the condition is reached. Returns false if no token was available.
 bool help(ThreadState &, const WaitCondition &, const Deadline &, RecordWait *) noexcept;
 // Inside a task.
 consort_status wait_inside(ThreadState &, const WaitCondition &, const Deadline &, bool may_help) noexcept;
-// With a manual pump: the caller steps the workers.
+// Manual pump: the caller steps the workers.
 consort_status wait_by_pumping(ThreadState &, const WaitCondition &, const Deadline &) noexcept;
 bool pump_for_records(ThreadState &) noexcept;
-// In virtual time: what was submitted since the last call took its submitter so long. Before a wait looks at the clock.
+// Virtual time: advances the clock by the cost of submissions since the last call. Called before a wait reads the
+// clock.
 void charge_submissions(Execution &) noexcept;
-// A wait with a timeout of 0 found nothing, in virtual time. A loop of such waits lets no time pass: after a thousand of
-// one thread that no longer wait interrupts, each takes one event.
+// Virtual time: a wait with a timeout of 0 found nothing. A loop of such waits would stop the clock: after a thousand
+// by one thread, without a longer wait between, each advances by one event.
 void step_for_polls(Execution &) noexcept;
 
 }  // namespace consort

@@ -8,9 +8,9 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is waited for
-constexpr int64_t kFlush = 1'000'000;      // between two flushes of a policy that holds tasks back
-constexpr int64_t kNoThread = 10'000'000;  // between two tries to get a thread that the system refused
+constexpr uint32_t kLookEvery = 32;        // steps between two checks of the condition
+constexpr int64_t kFlush = 1'000'000;      // ns between two flushes of a policy that holds tasks back
+constexpr int64_t kNoThread = 10'000'000;  // ns between two attempts to get a thread that the system refused
 
 void say_that_threads_ran_out(Execution &rt) noexcept try {
   if (rt.said_no_thread.exchange(true, std::memory_order_relaxed)) return;
@@ -19,8 +19,8 @@ void say_that_threads_ran_out(Execution &rt) noexcept try {
 } catch (const std::bad_alloc &) {
 }
 
-// A sleep of nap ns (< 0: without a limit), shortened where the policy has to be flushed again. What becomes ready while
-// the application waits already is held back like everything before, and no wake comes with it.
+// Returns a sleep of nap ns (< 0: unlimited), shortened to the next flush of the policy. Tasks that become ready while
+// the application already waits are held back, and no wake-up comes with them.
 int64_t until_flush(const Execution &rt, int64_t nap) noexcept {
   return rt.policy.holds_back() && (nap < 0 || nap > kFlush) ? kFlush : nap;
 }
@@ -88,14 +88,14 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
           if (records && stands_still(rt)) records->in_vain = true;
           else
             thread.parker.wait(records ? kWaitNap
-                                       : until_flush(rt, deadline.left_ns()));  // no thread announces that all rest
+                                       : until_flush(rt, deadline.left_ns()));  // no thread announces that all workers rest
         }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();
       }
       if (records && records->in_vain) {
         if (w->lie_down(thread, frame)) break;
-        records->in_vain = false;  // there was something after all
+        records->in_vain = false;  // something changed
         if (thread.seat != w) break;
         w->show_awake();
         idle = 0;
@@ -103,12 +103,12 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
       }
       w->show_awake();
       idle = rt.spin_rounds;
-      if (records) break;  // nothing to run and nothing came back: the caller decides
+      if (records) break;  // nothing to run and no record returned: the caller decides
     }
     settle_down(rt, thread);
   }
   if (thread.seat == w) w->held_to_lease(thread);
-  else thread.lease = nullptr;  // a body waited, and somebody else has the worker now
+  else thread.lease = nullptr;  // a body waited, and another thread has the worker now
   thread.seat = nullptr;
   return true;
 }
@@ -117,16 +117,16 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
 
 namespace {
 
-// Gives the token to somebody else and sleeps; takes it back if it is free then, or before if the caller may run
-// others' tasks and nobody else would go on there.
+// Gives up the token and sleeps. Takes the token back if it is free after the wait, or before if the caller may run any
+// task and no other thread would continue there.
 void sleep_without_seat(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline,
                         bool may_run) noexcept {
   Executor *const w = executor_of(thread.seat ? thread.seat : thread.crew_of);
   settle_down(goal.rt, thread);
-  if (!thread.seat) end_lease(goal.rt, thread);  // the body had no turn, and submitted
+  if (!thread.seat) end_lease(goal.rt, thread);  // the body had no token, and submitted
   bool staffed = !w || (thread.seat ? w->leave_to_spare(thread) : !w->vacant() || w->fill_vacancy(thread));
   if (!staffed) say_that_threads_ran_out(goal.rt);
-  // Once threads have run out nobody sleeps without a limit: who is on duty is looked after meanwhile.
+  // After the system has refused a thread no sleep is unlimited, so that vacant duties are filled.
   while (!goal.reached() && !deadline.passed()) {
     if (!staffed && may_run && thread.stack.any() && w->try_return(thread)) return;
     const bool watch = !staffed || goal.rt.said_no_thread.load(std::memory_order_relaxed);
@@ -136,8 +136,8 @@ void sleep_without_seat(ThreadState &thread, const WaitCondition &goal, const De
   if (w) w->try_return(thread);
 }
 
-// No thread is to be had that would go on here while the caller sleeps: it keeps the worker, and runs whatever comes
-// on top of the body that waits. Somebody else's task may so hold that body up, but nobody else could run it.
+// No thread is available that would continue here while the caller sleeps. It keeps the worker and runs any task on top
+// of the waiting body. Such a task may delay that body, but no other thread could run it.
 void stay_and_run_anything(Executor &w, ThreadState &thread, Frame &frame, const WaitCondition &goal,
                            const Deadline &deadline) noexcept {
   Execution &rt = goal.rt;
@@ -148,7 +148,7 @@ void stay_and_run_anything(Executor &w, ThreadState &thread, Frame &frame, const
   if (!w.step(thread, frame)) {
     const Waiter waiter(rt.waiters, thread.parker, goal.group);
     goal.announce();
-    thread.away.store(true, std::memory_order_release);  // as if it had no turn: a body is under way, and sleeps
+    thread.away.store(true, std::memory_order_release);  // as if it had no token: a running body that sleeps
     w.resting.store(true, std::memory_order_release);
     if (!goal.surely_reached()) thread.parker.wait(until_flush(rt, deadline.left_ns()));
     w.resting.store(false, std::memory_order_release);
@@ -183,8 +183,8 @@ consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const
           idle = 0;
           continue;
         }
-        // A stranger, or for a team, which this thread cannot join: another thread takes over this worker and finds it
-        // where it was.
+        // A task of another wait, or of a team, which this thread cannot join: another thread takes over this worker
+        // and finds the task in the policy.
         rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
       } else {
         if (idle == 0) settle_down(rt, thread);
@@ -212,17 +212,17 @@ class HelpingWindowWait final : public WindowWait {
     const WaitCondition goal{rt, nullptr, 0, nullptr, &thread};
     const Deadline never(rt.clock, -1);
     RecordWait records;
-    // What gave way goes on doing so for as long as nothing moves: a graph is being built that waits for a tag.
+    // A wait that gave way before gives way again while nothing changes: the graph under construction waits for a tag.
     if (thread.gave_way && !thread.lease && !goal.reached() && stands_still(rt)) records.in_vain = true;
     while (!records.in_vain && !records.enough(thread)) {
       const bool helped = help(thread, goal, never, &records);
       thread.drain_returned();
-      if (thread.nfree > thread.floor) return true;  // not a quarter, but nobody here to wait with
+      if (thread.nfree > thread.floor) return true;  // not a quarter of the window, but no worker here to wait with
       if (helped || records.in_vain) continue;
       rt.policy.flush(rt);
       if (!sleep_until(thread, goal, never, kWaitNap)) records.in_vain = stands_still(rt);
     }
-    if (records.in_vain) thread.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready
+    if (records.in_vain) thread.lease_tries = 1;  // a lease would start the worker for tasks that are not ready
     return !records.in_vain;
   }
 };
