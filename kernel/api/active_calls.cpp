@@ -11,9 +11,9 @@ namespace {
 constexpr uint32_t kMost = 1 << 16;
 
 constinit CallRecord placeholder;
-thread_local constinit CallRecord *innermost = nullptr;  // this thread's records, linked by `outer`
+thread_local constinit CallRecord *innermost = nullptr;  // records of this thread, linked by `outer`
 constinit std::atomic<CallRecord *> all{nullptr};        // kMost of them; release pairs with the acquire in records()
-constinit std::atomic<uint32_t> used{0};              // records from 0 that ever had an owner; seq_cst, as the phase is
+constinit std::atomic<uint32_t> used{0};              // records that ever had an owner, from 0; seq_cst, as the phase is
 
 uintptr_t this_thread() noexcept { return reinterpret_cast<uintptr_t>(&visitor); }
 
@@ -34,11 +34,11 @@ CallRecord *claim() noexcept {
   CallRecord *const first = records();
   for (uint32_t i = 0; first && i < kMost; ++i) {
     uintptr_t free = 0;
-    // acquire and the release in release() hand the record's other fields over
+    // acquire and the release in release() transfer the record's other fields
     if (first[i].owner.load(std::memory_order_relaxed) ||
         !first[i].owner.compare_exchange_strong(free, this_thread(), std::memory_order_acquire))
       continue;
-    // Before the record is marked: a stop that sees the mark looks this far. seq_cst pairs with its heavy fence.
+    // Before the record is marked: a stop that sees the mark also sees this count. seq_cst pairs with its heavy fence.
     for (uint32_t n = used.load(std::memory_order_relaxed); n <= i;)
       if (used.compare_exchange_weak(n, i + 1, std::memory_order_seq_cst)) break;
     first[i].inside.store(CallRecord::kOutside, std::memory_order_relaxed);
@@ -52,18 +52,18 @@ bool is_mine(const CallRecord &v) noexcept { return v.owner.load(std::memory_ord
 
 void release(CallRecord *v) noexcept {
   innermost = v->outer;
-  // Not where a fork has emptied it: it may be another thread's by now.
+  // Not if a fork has emptied it: it may belong to another thread.
   uintptr_t mine = this_thread();
   v->owner.compare_exchange_strong(mine, 0, std::memory_order_release, std::memory_order_relaxed);
 }
 
-// At the thread's end. A later call of this thread, from another such destructor, takes a record again.
+// Called at the thread's end. A later call from another destructor of this thread takes a record again.
 void forget(void *first) noexcept {
   visitor = &placeholder;
   release(static_cast<CallRecord *>(first));
 }
 
-// False: the system has no memory to tell us of the thread's end.
+// Returns false if out of memory: then the end of the thread is not notified.
 bool keep(CallRecord *v) noexcept {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
@@ -95,7 +95,7 @@ CallRecord *take() noexcept {
   }
   if (visitor->inside.load(std::memory_order_relaxed) == CallRecord::kOutside) return visitor;
   CallRecord *const v = claim();
-  if (v && !v->outer) (void)keep(v);  // else it is given back after this call
+  if (v && !v->outer) (void)keep(v);  // else the record is released after this call
   return v;
 }
 

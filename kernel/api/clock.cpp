@@ -1,4 +1,4 @@
-// Its clock, for the application (consort/clock.h).
+// clock.cpp — consort/clock.h: the runtime's clock.
 #include <consort/clock.h>
 
 #include "api/entry.hpp"

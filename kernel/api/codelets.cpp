@@ -1,4 +1,4 @@
-// codelets.cpp — consort.h, order.h: what has run of a codelet, and one function run on each worker.
+// codelets.cpp — consort.h, order.h: statistics of codelets, and a function run on each worker.
 #include "api/entry.hpp"
 #include "base/suggestion.hpp"
 
@@ -6,7 +6,8 @@ using namespace consort;
 
 namespace {
 
-// One bound task per worker of the class, in a group of their own. What was begun is ended, also on an error.
+// Submits one bound task for each worker of the class, in a group of its own. Tasks already submitted are awaited, also
+// on an error.
 consort_status run_on_each(consort_runtime *shell, Runtime &rt, const char *klass, consort_call_fn *fn, void *user) {
   std::vector<consort_impl> impls;
   for (uint32_t bit = 0; bit < rt.topology->classes().size(); ++bit) {

@@ -9,7 +9,7 @@ using namespace consort;
 
 namespace {
 
-// A change by this thread: f(contexts, thread) answers a Result<void>.
+// A change by this thread: f(contexts, thread) returns a Result<void>.
 template <class F>
 consort_status change(consort_runtime *shell, F f, ApiCall::Kind kind = ApiCall::kBegins) noexcept {
   const ApiCall rt(shell, kind);
@@ -22,7 +22,7 @@ consort_status change(consort_runtime *shell, F f, ApiCall::Kind kind = ApiCall:
   });
 }
 
-// A list of which the caller has room for some.
+// Copies as much of a list as the caller has space for.
 template <class T, class U>
 consort_status give(const std::vector<U> &all, T *out, uint32_t max, uint32_t *n) noexcept {
   if (!n) return set_error(CONSORT_E_INVAL, "n is NULL: where shall it be put how many there are?");
@@ -82,7 +82,7 @@ consort_status consort_context_set_scheduler(consort_runtime *shell, consort_con
 consort_status consort_context_enter(consort_runtime *shell, consort_context_id context) {
   return change(shell, [&](Contexts &all, ThreadState &thread) -> Result<void> {
     if (auto found = all.find(context.v); !found) return found.error();
-    (void)all.current(thread);  // forgets what was not left
+    (void)all.current(thread);  // drops contexts that were not left
     thread.entered.push_back({thread.task ? thread.task->pub.id : 0, thread.in_callback, context.v});
     return {};
   });

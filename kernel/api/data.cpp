@@ -1,4 +1,4 @@
-// data.cpp — consort.h: how the accesses of a datum are ordered and united.
+// data.cpp — consort.h: order of accesses and reductions of a datum.
 #include "api/datum_entry.hpp"
 #include "graph/access_order.hpp"
 #include "graph/formats.hpp"
@@ -8,7 +8,7 @@ using namespace consort;
 
 namespace {
 
-// with_datum(), of its discipline.
+// with_datum() for the datum's access order.
 template <class A, class F>
 consort_status with_discipline(consort_runtime *shell, consort_data_id data, A ask, F f) {
   const ApiCall rt(shell);
@@ -59,7 +59,7 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
                         "datum '%s' has unfinished tasks, or contributions that nobody has read: acquire and release "
                         "it before its reduction changes",
                         rt.data.name(d).c_str());
-    if (discipline.reduction)  // of the copies that it has there may be some that are still being saved elsewhere
+    if (discipline.reduction)  // some of its reduction copies may still be in flight
       discipline.reduction->set(init, combine, std::move(able));
     else
       discipline.reduction = std::make_unique<Reduction>(rt, d, init, combine, std::move(able));

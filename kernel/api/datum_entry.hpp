@@ -1,11 +1,11 @@
-// datum_entry.hpp — the door from C to one datum: found by its handle, and there for as long as it is looked at.
+// datum_entry.hpp — access from C to one datum: finds it by its handle and keeps it alive for the call.
 #pragma once
 #include "api/entry.hpp"
 #include "graph/submit.hpp"
 
 namespace consort {
 
-// What every registration is asked.
+// Checks common to every registration.
 inline consort_status check_description(const consort_data_desc *desc, const void *out) noexcept {
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the datum's description");
   if (desc->size < sizeof *desc)
@@ -17,7 +17,8 @@ inline consort_status check_description(const consort_data_desc *desc, const voi
   return CONSORT_OK;
 }
 
-// ask() without a lock, then f(datum) under the datum's right: nobody can unregister it meanwhile. Both answer a status.
+// Runs ask() without a lock, then f(datum) under the datum's right, so that it cannot be unregistered meanwhile. Both
+// return a status.
 template <class A, class F>
 consort_status with_datum(Runtime &rt, consort_data_id data, A ask, F f) {
   ThreadState *thread = rt.this_thread();

@@ -1,4 +1,4 @@
-// entry.hpp — calls from C: from a shell to its runtime, and no exception out.
+// entry.hpp — calls from C: from a shell to its runtime; converts exceptions to statuses.
 #pragma once
 #include <exception>
 #include <new>
@@ -12,10 +12,10 @@ namespace consort {
 
 consort_status refuse_shell(const consort_runtime *) noexcept;
 
-// E_BUSY, where the calling thread is inside a body or a callback of this runtime, whose end `what` would wait for.
+// Returns E_BUSY if the calling thread is inside a body or a callback of this runtime, for whose end `what` would wait.
 consort_status refuse_inside(Runtime &, const char *what) noexcept;
 
-// Bits that have no meaning here: a newer application's, or an uninitialised word. `known`: what there is, in words.
+// Error for unknown bits, of a newer application or an uninitialised word. `known`: the known ones, as text.
 inline consort_status refuse_bits(const char *what, uint32_t unknown, const char *known) noexcept {
   return set_errorf(CONSORT_E_INVAL, "%s has 0x%x, which this runtime does not know: %s", what, unknown, known);
 }
@@ -32,7 +32,7 @@ inline consort_status check_space(const Runtime &rt, uint32_t space) noexcept {
   return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, n);
 }
 
-// Was a task of this name ever submitted here?
+// Returns whether a task of this name was ever submitted here.
 inline bool known(const Runtime &rt, TaskName name) noexcept {
   return name >> 32 && rt.tasks.holds(static_cast<uint32_t>(name)) &&
          word::generation(rt.task_at(name)->word.load(std::memory_order_acquire)) >= name >> 32;
@@ -41,13 +41,13 @@ inline consort_status no_task() noexcept {
   return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name");
 }
 
-// One call from C: inside the runtime from here to the end of the scope, so that a stop waits for it. False: the call
-// may not enter; refuse_shell() says why.
+// Scope of one call from C: inside the runtime to the end of the scope, so that a stop waits for it. False: the call
+// may not enter; refuse_shell() sets the reason.
 class ApiCall {
  public:
-  // kBegins: brings work, or a thing that was not there; refused as soon as a stop has begun, but for bodies and
-  // callbacks. kEnds: looks, or ends what is there. kWaits: the same, and where it is refused while the runtime is
-  // stopping, it waits for the end of that stop: then nothing touches the caller's memory any more.
+  // kBegins: starts work or creates an object. Refused once a stop has begun, except in bodies and callbacks. kEnds:
+  // queries, or ends an object. kWaits: as kEnds; if refused while the runtime is stopping, it waits for the end of
+  // that stop, so that no thread accesses the caller's memory afterwards.
   enum Kind { kBegins, kEnds, kWaits };
   static constexpr Kind waits(int64_t timeout_ns) noexcept { return timeout_ns ? kWaits : kEnds; }
 
@@ -69,14 +69,14 @@ class ApiCall {
   ApiCall(const ApiCall &) = delete;
   ApiCall &operator=(const ApiCall &) = delete;
 
-  // The thread's first record is outside of all runtimes: marks it. nullptr: not every call may enter. The light fence
-  // pairs with the heavy one of process::set_phase(); where it would not be free, `live` is never set.
+  // Marks the thread's first record, which is outside of all runtimes. nullptr: not every call may enter. The light
+  // fence pairs with the heavy one of process::set_phase(); if it would not be free, `live` is never set.
   static Runtime *mark(const consort_runtime *shell, CallRecord &v) noexcept {
     v.inside.store(reinterpret_cast<uintptr_t>(shell), std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return shell->live.load(std::memory_order_acquire);  // pairs with the release that opened the shell
   }
-  // release: a stop that sees it sees what the call did
+  // release: a stop that sees it sees the effects of the call
   static void unmark(CallRecord &v) noexcept { v.inside.store(CallRecord::kOutside, std::memory_order_release); }
 
   explicit operator bool() const noexcept { return runtime_; }
@@ -93,7 +93,7 @@ class ApiCall {
   bool lent_ = false, nested_ = false;
 };
 
-// Runs f, which answers a status; memory that ran out is told like everything else.
+// Runs f, which returns a status; converts exceptions to statuses (bad_alloc: E_NOMEM).
 template <class F>
 consort_status guarded(F f) noexcept {
   try {

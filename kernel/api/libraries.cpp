@@ -1,6 +1,7 @@
-// libraries.cpp — libraries for functions of codelets (libraries.h): each question goes to the driver of the unit that runs.
+// libraries.cpp — libraries.h: libraries for functions of codelets; each question goes to the driver of the unit that
+// runs.
 //
-// Asked from inside a body, so the runtime, the worker and its device are there until the answer is given.
+// Called from inside a body, so the runtime, the worker and its device exist until the call returns.
 #include <consort/handles.h>
 #include <consort/libraries.h>
 
@@ -12,7 +13,7 @@
 namespace consort {
 namespace {
 
-// The device behind a call, and what its driver offers; or the words that say why not.
+// Returns the device of a call and its driver's functions, or sets the error text.
 consort_status offered(const consort_call *call, const char *library, const Device **device) noexcept {
   if (!call || !call->host || !call->host->ctx)
     return set_error(CONSORT_E_INVAL, "call is not that of a codelet's function: hand on what the function was given");

@@ -1,4 +1,4 @@
-// lifecycle.cpp — consort.h: start, stop, codelets, groups, looking.
+// lifecycle.cpp — consort.h: start, stop, codelets, groups, queries.
 #include <algorithm>
 #include <cstring>
 
@@ -32,10 +32,10 @@ consort_status stop(Runtime &rt, ThreadState &thread, StopGate door) noexcept {
   return s < 0 ? why.restore(s) : s;
 }
 
-// No unfinished task has this codelet, and no union of copies that may call it.
+// Returns whether no unfinished task and no reduction uses this codelet.
 bool unused(Runtime &rt, const Codelet &c) noexcept {
   if (c.unions.load(std::memory_order_acquire)) return false;
-  for (uint32_t i = 1; i < rt.tasks.carved(); ++i)  // acquire pairs with the release where a task's end takes it away
+  for (uint32_t i = 1; i < rt.tasks.carved(); ++i)  // acquire pairs with the release where a task's end clears it
     if (std::atomic_ref<Codelet *>(rt.tasks.at(i)->codelet).load(std::memory_order_acquire) == &c) return false;
   return true;
 }
@@ -87,7 +87,7 @@ consort_status consort_stop(consort_runtime *shell) {
       return set_error(CONSORT_E_BUSY, "this thread holds acquired data: release them before the stop");
     if (process::begin_stop(shell)) return stop(*rt, *thread, StopGate(shell, rt.record()));
   }
-  wait_for_end(shell, stops);  // another thread stops it, which waits for the calls under way
+  wait_for_end(shell, stops);  // another thread stops it and waits for the calls under way
   return refuse_shell(shell);
 }
 
@@ -131,7 +131,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
                ? set_error(CONSORT_E_STALE, "the codelet was removed before")
                : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
   if (const consort_status s = refuse_inside(*rt, "consort_codelet_remove()"); s < 0) return s;
-  // Its contributions may be read by this very thread, or never: to wait for that could be for ever.
+  // Its contributions may be read by this very thread, or never, so a wait might not end.
   const auto refuse_pending = [&] {
     return set_errorf(CONSORT_E_BUSY,
                       "codelet '%s' is still needed by the reduction of data whose contributions nobody "
@@ -147,7 +147,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
     return CONSORT_E_NOMEM;
   }
   fence::heavy();  // pairs with light() in submit(): a record that shows the codelet is seen from here on
-  if (c->phases.load(std::memory_order_relaxed)) {  // and so is a reduction that found it alive: open_phase()
+  if (c->phases.load(std::memory_order_relaxed)) {  // also a reduction that found it alive: open_phase()
     c->live.store(true, std::memory_order_release);
     return refuse_pending();
   }
@@ -246,7 +246,7 @@ consort_status consort_group_failure(consort_runtime *shell, consort_group_id id
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_failure)");
   return with_group(shell, id, [](Runtime &, Group &g, void *p) -> consort_status {
-    static thread_local std::shared_ptr<const Failure> shown;  // keeps the strings that are handed out
+    static thread_local std::shared_ptr<const Failure> shown;  // owns the strings that are returned
     static thread_local std::string chain;
     auto &o = *static_cast<consort_failure *>(p);
     std::lock_guard lock(g.mutex);
@@ -270,7 +270,7 @@ consort_status consort_group_failure(consort_runtime *shell, consort_group_id id
   }, out);
 }
 
-// -- looking ------------------------------------------------------------------------------------------------------
+// -- queries ----------------------------------------------------------------------------------------------------
 
 consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
   const ApiCall rt(shell, ApiCall::kEnds);

@@ -1,4 +1,4 @@
-// memory.cpp — memory.h: where data are, and where the application wants them.
+// memory.cpp — memory.h: locations of data, and requests about them.
 #include <consort/memory.h>
 
 #include "api/datum_entry.hpp"
@@ -12,13 +12,13 @@ void turn(void *arg, const consort_outcome *) {
   w->memory->requests.turn(w);
 }
 
-// A task of the kernel's own that uses the datum; its end is the wish's turn. It is in no recording.
+// Submits an internal task that uses the datum; its end is the request's turn. It is not recorded.
 consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char *name, const MemoryRequest &wanted,
                    consort_prefetch_id *out) noexcept {
   ThreadState *thread = rt.this_thread();
   if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    Datum *d = rt.data.find(data);  // looked at again by the submission
+    Datum *d = rt.data.find(data);  // checked again by the submission
     if (!d)
       return set_error(CONSORT_E_INVAL, "the handle names no datum of this runtime: consort_register() gives one");
     MemoryRequest *w = rt.memory.requests.wish(wanted, *d);

@@ -1,4 +1,4 @@
-// model_files.cpp — model.h: models that are kept on this machine.
+// model_files.cpp — model.h: models stored on this machine.
 #include <consort/model.h>
 #include <dirent.h>
 #include <unistd.h>
@@ -70,7 +70,7 @@ Result<std::string> folder_of(const consort_settings *settings) {
   return folder.empty() ? CacheFile::folder(StoredModel::kRoom) : folder;
 }
 
-// Values with that median and spread, as chance would make them.
+// Returns values with that median and spread, distributed normally.
 std::vector<float> samples_like(double median, double spread) {
   static constexpr double kNormal[] = {-1.38, -0.89, -0.55, -0.27, 0, 0.27, 0.55, 0.89, 1.38};
   std::vector<float> all;
@@ -90,7 +90,7 @@ Result<StoredCell> brought_cell(const consort_model_row &r, uint32_t i) {
   c.klass = one_line(r.klass);
   c.arch = "*";
   c.impl = r.impl_number;
-  c.footprint = r.bytes + 1;         // nobody looks for it: it goes by bytes
+  c.footprint = r.bytes + 1;         // not searched for: the row goes by bytes
   c.bytes = r.bytes;
   c.samples = samples_like(r.median, r.spread > 0 && std::isfinite(r.spread) ? r.spread : 0);
   c.count = std::max<uint64_t>(r.count, c.samples.size());
@@ -110,7 +110,7 @@ extern "C" consort_status consort_keep_model(const consort_settings *settings, c
     if (folder->empty())
       return set_error(CONSORT_E_INVAL, "no folder to keep models in: HOME is not set; the setting model_folder names one");
     StoredModel m = StoredModel::brought(machine_words(false), one_line(name), what);
-    std::multimap<std::tuple<std::string, uint64_t, uint32_t>, StoredCell> sorted;  // equal ones as they came
+    std::multimap<std::tuple<std::string, uint64_t, uint32_t>, StoredCell> sorted;  // equal keys keep their order
     for (uint32_t i = 0; i < n; ++i) {
       auto cell = brought_cell(rows[i], i);
       if (!cell) return set_error(cell.error());

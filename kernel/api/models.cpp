@@ -1,4 +1,4 @@
-// models.cpp — model.h: what tasks take.
+// models.cpp — model.h: times of tasks.
 #include <consort/model.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ consort_status check_model(const consort_model &m) noexcept {
   return check_curve(m);
 }
 
-// Where a task may run as a model sees it: a worker, or a team, which has a number behind them.
+// A place of execution for a model: a worker, or a team, numbered after the workers.
 struct Place {
   Place(const Runtime &rt, uint32_t id) : team(rt.topology->team(id)), worker(team ? nullptr : rt.workers[id]) {}
   uint32_t klass() const noexcept { return team ? team->klass : worker->klass; }
@@ -75,7 +75,7 @@ struct Place {
   const Worker *worker;
 };
 
-// A task that nobody submits: enough of one to be asked about.
+// A task that is not submitted, complete enough for a question to a model.
 class Example {
  public:
   consort_status read(Runtime &rt, const consort_task_desc *d, uint32_t worker, uint32_t what) {
@@ -208,7 +208,7 @@ consort_status consort_codelet_set_model(consort_runtime *shell, consort_codelet
   Codelet *c = rt->codelets.find(id);
   if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
   if (const consort_status s = check_what(what); s < 0) return s;
-  constexpr size_t kFirst = offsetof(consort_model, measure);  // as it was before it grew
+  constexpr size_t kFirst = offsetof(consort_model, measure);  // size in the first version of the struct
   consort_model whole{};
   if (model) {
     if (model->size < kFirst)
@@ -230,7 +230,7 @@ consort_status consort_expected(consort_runtime *shell, const consort_task_desc 
   return guarded([&]() -> consort_status {
     Example example;
     if (const consort_status s = example.read(*rt, task, worker, what); s < 0) return s;
-    if (rt->models->by_themselves()) rt->models->make(*example.codelet, what);  // what is stored of it is read
+    if (rt->models->by_themselves()) rt->models->make(*example.codelet, what);  // reads the stored model
     float x = NAN;
     rt->models->estimate(example.task, what, &worker, 1, impl, &x);
     *out = x;

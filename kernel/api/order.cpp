@@ -1,4 +1,4 @@
-// order.cpp — order.h: order that data do not say.
+// order.cpp — order.h: explicit order of tasks, beyond that of data.
 #include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
@@ -12,14 +12,14 @@ using namespace consort;
 
 namespace {
 
-// What the application ends by its word.
+// Ends a task on behalf of the application.
 void end(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   if (!t) return;
   Callback::end(thread, t);
   if (!thread.seat && !thread.in_callback) settle_down(rt, thread);
 }
 
-// f(tags, &gate): a gate that it gives has to be ended.
+// Runs f(tags, &gate), and ends the gate that it returns.
 template <class F>
 consort_status with_gate(consort_runtime *shell, F f) {
   const ApiCall rt(shell, ApiCall::kEnds);
@@ -72,7 +72,7 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
   if (!rt->is_live(turn)) return set_error(CONSORT_E_STALE, "the task has ended: its end can be held only before");
   ThreadState *thread = rt->this_thread();
   if (!thread) return CONSORT_E_NOMEM;
-  // One that nobody holds may end at any moment, but for the thread that is inside it.
+  // A task without a hold may end at any moment, except for the thread inside it.
   Task *t = thread->task;
   if (!t || t->pub.id != turn)
     return set_error(

@@ -1,4 +1,4 @@
-// partitions.cpp — partition.h.
+// partitions.cpp — partition.h: plans of parts.
 #include "api/entry.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/partition_order.hpp"
@@ -8,7 +8,7 @@ using namespace consort;
 
 namespace {
 
-// f(plan) under the right over its tree.
+// Runs f(plan) under the right over the plan's tree.
 template <class F>
 int64_t with_plan(Runtime &rt, ThreadState &thread, consort_plan_id id, F f) {
   PartitionPlans::Slot *slot = rt.plans.find(id);
@@ -67,7 +67,7 @@ consort_status consort_plan_destroy(consort_runtime *shell, consort_plan_id plan
     if (!t) return no_memory();
     blank_special(t, TaskKind::kEmpty);
     t->group = thread->task ? thread->task->group : &rt->groups.standard();
-    SubmissionDraft draft(*rt, *thread, t);  // never sent: the steps are for its sake
+    SubmissionDraft draft(*rt, *thread, t);  // not submitted; a carrier for the steps
     return static_cast<consort_status>(
         with_plan(*rt, *thread, plan, [&](PartitionPlan &p) { return int64_t{end_plan(draft, p)}; }));
   });

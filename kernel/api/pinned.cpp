@@ -1,4 +1,4 @@
-// pinned.cpp — pinned.h: host memory that drivers have made ready for their copies.
+// pinned.cpp — pinned.h: host memory prepared by drivers for copies.
 #include <cinttypes>
 
 #include "api/entry.hpp"

@@ -1,4 +1,4 @@
-// replay.cpp — replay.h: record, replay, change, end; what repeats.
+// replay.cpp — replay.h: recording, replay, changes, and detection of repeats.
 #include <algorithm>
 #include <cstring>
 
@@ -20,7 +20,7 @@ consort_status stale(consort_recording_id id) noexcept {
               : set_error(CONSORT_E_INVAL, "the null handle names no recording: consort_record_end() gives one");
 }
 
-// f(runtime, recording) with the recording as it is: nobody replays or changes it meanwhile.
+// Runs f(runtime, recording) while no other thread replays or changes the recording.
 template <class F>
 consort_status with_recording(consort_runtime *shell, consort_recording_id id, F f,
                               ApiCall::Kind kind = ApiCall::kBegins) {
@@ -35,12 +35,12 @@ consort_status with_recording(consort_runtime *shell, consort_recording_id id, F
   });
 }
 
-// The same, for a change: it neither runs nor waits to run.
+// The same for a change: the recording must not run or wait to run.
 template <class F>
 consort_status change(consort_runtime *shell, consort_recording_id id, F f) {
   return with_recording(shell, id, [&](Runtime &rt, Recording &r) -> consort_status {
     if (!r.dead.empty()) return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r.dead.c_str());
-    // acquire pairs with the release in end_replay(): its nodes are nobody's
+    // acquire pairs with the release in end_replay(): no thread uses its nodes
     if (const uint32_t n = r.pending.load(std::memory_order_acquire))
       return set_errorf(CONSORT_E_BUSY,
                         "%u replays are pending or running: wait for the last one before the recording changes", n);
@@ -52,7 +52,7 @@ consort_status no_such_task(const Recording &r, uint32_t task) noexcept {
   return set_errorf(CONSORT_E_INVAL, "task %u was not recorded: there are %u, numbered from 0", task, r.ntasks);
 }
 
-// In each node in place of the old one. Tokens are taken in the order of addresses, here too.
+// Replaces the datum in each node. The order of tokens, by address, is kept.
 void replace_datum(const Runtime &rt, Recording &r, const Datum &old, Datum &now) noexcept {
   for (uint32_t i = 0; i < r.ntasks; ++i) {
     Task *t = rt.tasks.at(r.first + i);
@@ -201,13 +201,13 @@ consort_status consort_recording_set_data(consort_runtime *shell, consort_record
     }
     {
       const std::lock_guard lock(r.lock);
-      auto entry = r.place.extract(from);  // as many as before: it needs no memory
+      auto entry = r.place.extract(from);  // the number of entries stays: no allocation
       entry.key() = to;
       r.place.insert(std::move(entry));
     }
     replace_datum(rt, r, *from, *to);
     if (r.captured) r.captured->replace(*from, *to);
-    use.datum = to;  // the next replay claims it: the place is among the loose ones
+    use.datum = to;  // the next replay claims it: the index is among the loose ones
     use.id = now.v;
     if (name.empty()) r.names.erase(place);
     else r.names[place] = std::move(name);
@@ -251,7 +251,8 @@ consort_status consort_recording_set_priority(consort_runtime *shell, consort_re
   return change(shell, id, [&](Runtime &rt, Recording &r) -> consort_status {
     if (task >= r.ntasks) return no_such_task(r, task);
     int32_t &now = rt.tasks.at(r.first + task)->pub.priority;
-    if (r.captured && now != priority) r.captured->give_up();  // one goes before another, which a graph does not
+    // one task must precede another now, which a graph cannot express
+    if (r.captured && now != priority) r.captured->give_up();
     now = priority;
     return CONSORT_OK;
   });
@@ -276,8 +277,8 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
     {
       std::lock_guard lock(r->control);
       if (!r->live || r->id().v != id.v) return stale(id);
-      claims.reserve(r->uses.size());  // from here on nothing fails: the name is dead
-      r->live = false;  // nobody replays or destroys it any more
+      claims.reserve(r->uses.size());  // nothing fails from here on: the name is invalid
+      r->live = false;  // no thread can replay or destroy it any more
       last = r->last;
     }
     if (last) (void)wait_task(*rt, last, CONSORT_FOREVER, 0, "consort_recording_destroy()");

@@ -1,4 +1,4 @@
-// reports.cpp — reports.h: the record of a run, and what reports make of it.
+// reports.cpp — reports.h: the record of a run, and reports about it.
 #include <consort/reports.h>
 #include <consort/shared/plain_file.hpp>
 
@@ -78,7 +78,8 @@ consort_status consort_report_file(const consort_settings *settings, const char 
                                    consort_line_fn *line, void *user) {
   if (!report || !path || !line) return set_error(CONSORT_E_INVAL, "report, path or line is NULL");
   return guarded([&]() -> consort_status {
-    auto told = report_file(settings, report, path, line, user);  // once the plugins have ended: they leave words, too
+    // after the plugins have ended, since they may overwrite the error text
+    auto told = report_file(settings, report, path, line, user);
     clear_error();
     return told ? CONSORT_OK : set_error(told.error());
   });

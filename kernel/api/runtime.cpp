@@ -95,7 +95,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   if (auto r = data.open(); !r) return r.error();
   if (auto r = plans.open(); !r) return r.error();
 
-  Core *const user = this;  // what scheduling_of() casts back
+  Core *const user = this;  // scheduling_of() casts it back
   const HostHooks hooks{user, service, now, completed, event};
   codelet_host = std::make_unique<Host>(HostHooks{user, nullptr, now, nullptr, nullptr},
                                         log_to, nullptr, "codelet");
@@ -162,8 +162,8 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     }
     auto q = Queue::open(*this, *w, static_cast<uint16_t>(queues.size()));
     if (!q) return q.error();
-    // Queues that wait for one another share a domain; another in-order queue has its own. Behind what runs on a unit
-    // that takes one task at a time nothing is gained by following: the policy may know a better one.
+    // Queues that can wait for one another share a domain; any other in-order queue has its own. On a unit with depth 1
+    // nothing is gained by issuing behind a task: the policy may choose a better one.
     if ((*q)->in_order() && w->unit.desc.depth > 1) {
       const auto peer = std::find_if(executors.begin(), executors.end(), [&](const auto &other) {
         const Queue *p = other->queue.get();
@@ -201,13 +201,14 @@ Runtime::~Runtime() {
   stopping.store(true, std::memory_order_seq_cst);
   for (auto &w : executors) w->tell_threads_to_stop();
   for (auto &w : executors) w->join();
-  memory.stop_threads();  // the last that may still be looking at a worker
+  memory.stop_threads();  // they are the last that may access a worker
   process::leave(number);
   if (tracer) tracer->close();
   reports.tell_all(*this);
   policy.close();
   models->close();
-  for (uint32_t i = 0; i < Recordings::kMost && recordings.at(i); ++i) recordings.at(i)->captured.reset();  // graphs go first
+  // graphs are destroyed first
+  for (uint32_t i = 0; i < Recordings::kMost && recordings.at(i); ++i) recordings.at(i)->captured.reset();
   workers.clear();
   executors.clear();
   if (topology) {

@@ -4,7 +4,7 @@
 //
 // runtime.hpp — one runtime: the last of the structs of the rooms (docs/decisions/036-floors.md).
 //
-// The application holds a Shell (base/process.hpp), never this. It has no behaviour of its own but starting and stopping.
+// The application holds a shell (base/process.hpp), never a Runtime. The Runtime's only functions are start and stop.
 #pragma once
 #include <consort/consort.h>
 
@@ -18,7 +18,7 @@ namespace consort {
 
 struct Runtime : DataManagement {
   static Result<std::unique_ptr<Runtime>> start(const consort_settings *);
-  ~Runtime();  // no task pending; joins all threads
+  ~Runtime();  // precondition: no task is pending; joins all threads
 
   CopyCodelets copying{*this};
   IdlePump idle_pump{*this};               // virtual time

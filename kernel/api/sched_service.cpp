@@ -1,5 +1,4 @@
-// sched_service.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
-// locked.
+// sched_service.cpp — consort.sched/1: answers to a policy's questions. Any thread; takes no lock.
 #include <algorithm>
 
 #include "api/runtime.hpp"
@@ -20,8 +19,8 @@ const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const 
 
 const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
 
-// No worker that was asked about can run the task, since devices are lost: their workers count as able. Else a policy
-// would keep it for ever. They pass it on to a worker that was not asked about, or it fails there.
+// If devices are lost and no worker in question can run the task, workers of lost devices count as able, or the policy
+// would keep it for ever. They pass it to a worker outside the question, or it fails there.
 void count_lost_as_able(const Runtime &rt, const Codelet &c, const uint32_t *workers, uint32_t nw, uint64_t *out) {
   for (uint32_t w = 0; w < nw; ++w) {
     if (workers[w] >= rt.workers.size() || !rt.lost.has(rt.workers[workers[w]]->unit)) continue;
@@ -38,7 +37,7 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
     const Codelet *c = kernel_task(tasks[t]).codelet;
     const TaskName asked = asked_about(kernel_task(tasks[t]));
     const bool alike = c && c->class_settles();
-    uint32_t last = CONSORT_NONE;  // class of the worker before
+    uint32_t last = CONSORT_NONE;  // class of the previous worker
     for (uint32_t w = 0; w < nw; ++w, ++out) {
       if (!c) {
         *out = 0;

@@ -1,4 +1,4 @@
-// tasks.cpp — consort.h: tasks, data.
+// tasks.cpp — consort.h: tasks and data.
 #include <cstring>
 
 #include "api/datum_entry.hpp"
@@ -16,18 +16,18 @@ using namespace consort;
 
 namespace {
 
-// What this thread holds that an access of the datum would wait for.
+// Returns this thread's hold for which an access of the datum would wait.
 ThreadState::Held *find_held(ThreadState &thread, const Datum *d, uint32_t mode) noexcept {
   for (auto &held : thread.held)
     if (!held.later && ((held.mode | mode) & CONSORT_M_W) && may_share_bytes(*held.datum, *d)) return &held;
   return nullptr;
 }
 
-// A wait that could never end, because this very thread is what it would wait for.
+// Refuses a wait that could never end because it is for a hold of this thread.
 consort_status refuse_own(Runtime &rt, ThreadState &thread, consort_data_id id, uint32_t mode, const char *what) {
   mend_if_left(rt, thread, __builtin_frame_address(0));
   Datum *d = rt.data.find(id);
-  if (!d || !DataTable::is(*d, id)) return CONSORT_OK;  // told by the submission
+  if (!d || !DataTable::is(*d, id)) return CONSORT_OK;  // the submission reports it
   if (on_a_device)
     return set_errorf(CONSORT_E_BUSY,
                       "a function on a device must not wait to %s a datum: the device would stand still; submit a task "
@@ -44,7 +44,7 @@ consort_status refuse_own(Runtime &rt, ThreadState &thread, consort_data_id id, 
         "a completion callback must not wait to %s a datum: submit a task instead, or consort_unregister_later()",
         what);
   Claim claim(d, mode);
-  const SubmissionRight right(rt, thread, &claim, 1);  // so that its plans stay
+  const SubmissionRight right(rt, thread, &claim, 1);  // keeps its plans
   if (!DataTable::is(*d, id)) return CONSORT_OK;
   if (thread.task)
     for (uint32_t i = 0; i < thread.task->pub.naccess; ++i) {
@@ -86,7 +86,7 @@ extern "C" {
 // -- tasks ----------------------------------------------------------------------------------------------------
 
 consort_status consort_submit(consort_runtime *shell, const consort_task_desc *desc, consort_task_id *out) {
-  // As submit_as_visit(), in a straight line: this is the path of most tasks.
+  // As submit_as_visit(), without branches: the path of most tasks.
   CallRecord *const v = visitor;
   if (shell && desc && v->inside.load(std::memory_order_relaxed) == CallRecord::kOutside) [[likely]] {
     if (Runtime *rt = ApiCall::mark(shell, *v)) [[likely]] {
@@ -120,7 +120,7 @@ consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task)
   while (word::generation(w) == task.v >> 32)
     if (word.compare_exchange_weak(w, w | word::kCancelled, std::memory_order_relaxed)) {
       rt->recordings.cancel(task.v);
-      // Out of the queue at once where the policy can: a worker ends it, as it would have when its turn had come.
+      // The policy removes it at once if it can: a worker ends it then, as it would have at its turn.
       if (Task *t = rt->policy.take_back(*rt, rt->task_at(task.v), task.v)) rt->policy.post_to_able(*rt, t);
       else if (rt->policy.splits())
         if (ThreadState *thread = rt->this_thread()) rt->policy.contexts().let_cancelled_out(*thread);
@@ -150,7 +150,7 @@ consort_status consort_register(consort_runtime *shell, const consort_data_desc 
   });
 }
 
-// Of a failure that poisoned a datum the root's status says what happened: E_POISONED is that of its consequences.
+// The status of the root cause; E_POISONED would be that of its consequences.
 static consort_status answer_retired(const Failure &f, uint32_t flags) {
   (void)answer_failure(f, flags);
   return f.root().status;
@@ -168,7 +168,7 @@ static consort_status retire(consort_runtime *shell, consort_data_id data, bool 
     if (const consort_status s = submit_special(*rt, *thread, data, CONSORT_M_W, TaskKind::kRetire, &name); s < 0 || !wait)
       return s;
     if (const consort_status s = wait_task(*rt, name, CONSORT_FOREVER, flags, "consort_unregister()"); s < 0) return s;
-    const auto f = rt->failures.find(name);  // it is poisoned, or its contents could not be brought home
+    const auto f = rt->failures.find(name);  // it is poisoned, or its contents could not be copied home
     return f ? answer_retired(*f, flags) : CONSORT_OK;
   });
 }

@@ -1,6 +1,6 @@
-// tools.cpp — consort.h: what there is on this machine, for tools.
+// tools.cpp — consort.h: inventory of this machine, for tools.
 //
-// Lists are made for the call and forgotten; nothing of them outlives it. [any] thread.
+// Lists are made for the call; nothing outlives it. [any] thread.
 #include <algorithm>
 #include <cstring>
 
@@ -62,10 +62,10 @@ consort_status list_config(const consort_settings *settings, void (*each)(void *
   std::shared_ptr<Config> config;
   auto registry = open_registry(settings, &config);
   if (!registry) return set_error(registry.error());
-  Result<void> fine;  // the first thing that is wrong; what is right is listed all the same
+  Result<void> fine;  // the first fault; the valid rest is listed all the same
   for (const Registry::Found &f : (*registry)->found()) {
     if (!f.usable) continue;
-    // A plugin that cannot be loaded is no fault of the settings: consort plugins tells of it.
+    // A plugin that cannot be loaded is no fault of the settings: consort plugins reports it.
     if (auto m = (*registry)->inspect(f.kind, f.name); !m && m.error().status == CONSORT_E_INVAL && fine)
       fine = m.error();
   }

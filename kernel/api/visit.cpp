@@ -1,4 +1,4 @@
-// visit.cpp — which calls of the C API may enter a runtime that is stopping, and how a stop waits for those inside.
+// visit.cpp — which calls of the C API may enter a stopping runtime, and how a stop waits for the calls inside.
 #include <time.h>
 
 #include "api/entry.hpp"
@@ -8,20 +8,20 @@
 namespace consort {
 namespace {
 
-constexpr int64_t kNap = 50'000;  // ns between two looks at a condition that has no wake-up
+constexpr int64_t kNap = 50'000;  // ns between two checks of a condition without a wake-up
 
 void nap() noexcept {
   const timespec t{0, kNap};
   nanosleep(&t, nullptr);
 }
 
-// Is the calling thread inside a body or a callback of this runtime?
+// Returns whether the calling thread is inside a body or a callback of this runtime.
 bool works_for(const Runtime &rt) noexcept {
   const ThreadState *thread = rt.this_thread_if_any();
   return on_a_device || (thread && (thread->task || thread->in_callback));
 }
 
-// The record says that this thread is inside a call of the runtime, but a longjmp has left that call.
+// The record says that this thread is inside a call of the runtime; returns whether a longjmp has left that call.
 bool left_by_jump(Runtime &rt) noexcept {
   ThreadState *thread = rt.this_thread_if_any();
   if (!thread || !thread->task) return false;
@@ -37,15 +37,15 @@ void ApiCall::enter(consort_runtime *shell, Kind kind) noexcept {
   uintptr_t state = shell->state.load(std::memory_order_acquire);  // pairs with open_shell()
   Runtime *const seen = consort_runtime::runtime(state);
   if (CallRecord *outer = visitors::find(shell)) {
-    if (!seen) return;  // this thread is giving the runtime's memory back
+    if (!seen) return;  // this thread is freeing the runtime's memory
     if (!left_by_jump(*seen)) {
       nested_ = true;
-      runtime_ = seen;  // the call that it is inside keeps the runtime
+      runtime_ = seen;  // the enclosing call keeps the runtime alive
       return;
     }
     visitors::leave(outer);
   }
-  // A body that a worker's own thread runs is a task that is unfinished: that keeps the runtime.
+  // A body run by a worker's own thread is an unfinished task, which keeps the runtime alive.
   const ThreadState *own = worker_thread();
   if (own && &own->rt == seen && own->task && !own->in_callback) {
     runtime_ = seen;
@@ -85,7 +85,7 @@ consort_status refuse_shell(const consort_runtime *shell) noexcept {
 }
 
 bool StopGate::close(Runtime &rt, ThreadState &thread) noexcept {
-  constexpr uint32_t kLooks = 20;  // then those that wait at the door go on: a call under way may need one of them
+  constexpr uint32_t kLooks = 20;  // then waiting calls may enter: a call under way may need one of them
   process::set_phase(shell_, consort_runtime::kClosing);
   rt.tags.give_up_waits(true);
   rt.waiters.wake();
