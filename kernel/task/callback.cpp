@@ -11,7 +11,7 @@ void Callback::end(ThreadState &thread, Task *t) noexcept {
 }
 
 void Callback::end_those_put_off(ThreadState &thread) noexcept {
-  if (thread.ending) return;  // by somebody below on this stack
+  if (thread.ending) return;  // an outer frame of this thread makes the ends
   thread.ending = true;
   while (Task *t = thread.ended) {
     thread.ended = static_cast<Task *>(t->pub.sched[0]);

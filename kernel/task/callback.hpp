@@ -1,24 +1,25 @@
-// callback.hpp — a stretch of the application's code that the kernel calls on a thread of its own choosing: hooks,
-// completion callbacks, grants, drops.
+// callback.hpp — the scope of a callback of the application on a thread of the kernel's choice: hooks, completion
+// callbacks, grants, drops.
 //
-// A value on the calling thread's stack. Inside it nobody may wait, and what it ends (a hold that it releases, an end that it
-// lets go, a tag that it notifies) ends when the outermost one returns: a chain of such ends needs no deeper stack.
+// A value on the calling thread's stack. Inside it no call may wait. Ends requested inside it (a hold is released, a
+// completion hold ends, a tag is notified) are made when the outermost callback returns, so a chain of such ends needs
+// no deeper stack.
 #pragma once
 #include "task/thread_state.hpp"
 
 namespace consort {
 
-// How the ends are made that the application asked for inside a callback. The room graph implements it.
+// Makes the ends that the application requests inside a callback. Implemented by the room graph.
 class PutOffEnds {
  public:
-  // Ends a task by the application's word: a hold that is released, a tag that is notified, an end that is let go.
+  // Ends a task on request of the application: a hold is released, a tag is notified, a completion hold ends.
   virtual void end(ThreadState &, Task *) noexcept = 0;
   virtual ~PutOffEnds() = default;
 };
 
 class Callback {
  public:
-  // about: the task that consort_current_task() answers, and in whose group submissions are; nullptr: none
+  // about: the result of consort_current_task(), and the task in whose group submissions are; nullptr: none
   Callback(ThreadState &thread, Task *about) noexcept
       : thread_(thread), task_(thread.task), outer_(thread.in_callback) {
     thread.in_callback = true;
@@ -32,7 +33,7 @@ class Callback {
   Callback(const Callback &) = delete;
   Callback &operator=(const Callback &) = delete;
 
-  // A task ends by the application's word: now, or after the callback that this thread is in.
+  // Ends a task on request of the application: now, or after the callback that this thread is in.
   static void end(ThreadState &, Task *) noexcept;
 
  private:
@@ -43,7 +44,7 @@ class Callback {
   const bool outer_;
 };
 
-// Runs f, of which nothing may escape: a callback has nobody to tell.
+// Runs f. No exception may leave a callback, since it has no caller that could handle it.
 template <class F>
 void in_callback(ThreadState &thread, Task *about, F f) noexcept {
   const Callback scope(thread, about);

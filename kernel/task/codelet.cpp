@@ -38,7 +38,7 @@ Result<void> check_teams(const std::string &name, const consort_codelet &d) {
   return {};
 }
 
-// What no submission could agree with is refused here, where the mistake is.
+// Rejects modes that no submission could match, so that the error names the codelet.
 Result<void> check_modes(const std::string &name, const consort_codelet &d) {
   const std::string who = "codelet '" + name + "' ";
   if (d.nmodes == CONSORT_NONE)
@@ -58,8 +58,8 @@ Result<void> check_modes(const std::string &name, const consort_codelet &d) {
   return {};
 }
 
-// Of one for teams: some class that it names has units which the host's threads call, or which take ops for teams, or is
-// not here.
+// For a team codelet: some class that it names must have units whose functions host threads call, or units that take
+// ops for teams, or must be absent on this machine.
 Result<void> check_units(const Codelet &c, const Topology &topology) {
   if (!c.for_teams()) return {};
   for (const Codelet::Impl &i : c.impls) {
@@ -73,10 +73,10 @@ Result<void> check_units(const Codelet &c, const Topology &topology) {
                    "host's, or leave " + (c.flags & CONSORT_CL_SPMD ? "CL_SPMD" : "CL_FORKJOIN") + " out");
 }
 
-// A host that was built with an older header gives fewer fields.
+// A host built with an older header gives fewer fields.
 Result<consort_codelet> whole_description(const consort_codelet &given) {
   consort_codelet d = CONSORT_CODELET_INIT;
-  constexpr uint32_t kTooLarge = 1 << 16;  // a size beyond is an uninitialised word
+  constexpr uint32_t kTooLarge = 1 << 16;  // a larger size is an uninitialised word
   if (given.size < offsetof(consort_codelet, can_execute) || given.size > kTooLarge)
     return error(CONSORT_E_INVAL,
                  "codelet '': size is " + std::to_string(given.size) + ": set it to sizeof(consort_codelet)");
@@ -100,7 +100,7 @@ Result<void> check_description(const consort_codelet &d) {
   return check_modes(name, d);
 }
 
-// What does not depend on its implementations.
+// Fills what does not depend on the implementations.
 std::unique_ptr<Codelet> begin_codelet(const consort_codelet &d, const Topology &topology) {
   auto c = std::make_unique<Codelet>();
   c->name = d.name;
@@ -116,8 +116,8 @@ std::unique_ptr<Codelet> begin_codelet(const consort_codelet &d, const Topology 
   return c;
 }
 
-// The implementation whose function units of that class run: where they play another class, one of that class. What was
-// declared for their own makes them eligible. nullptr: there is none.
+// Returns the implementation whose function units of that class run; if they play another class, one of that class.
+// Implementations declared for their own class make them eligible. nullptr: none.
 const consort_impl *run_there(const consort_codelet &d, const consort_impl &impl, uint32_t klass,
                               const Topology &topology) {
   const std::string &played = topology.runs(klass);
@@ -158,7 +158,7 @@ Result<void> add_implementation(Codelet &c, const consort_codelet &d, uint32_t i
   return {};
 }
 
-// What its tasks show to policies. Once it has its number.
+// Fills what policies see of its tasks. Call after it has its number.
 void fill_blank(Codelet &c, uint32_t max_team, const Topology &topology) noexcept {
   c.blank.where = c.where;
   c.blank.codelet = c.number;
@@ -174,7 +174,7 @@ void fill_blank(Codelet &c, uint32_t max_team, const Topology &topology) noexcep
 
 void Codelets::remove(Codelet &c) noexcept {
   std::lock_guard lock(mutex_);
-  free_.push_back(&c);  // room was made in give_number()
+  free_.push_back(&c);  // capacity was reserved in give_number()
 }
 
 void Codelets::choose_way(Codelet &c) const noexcept {
@@ -227,7 +227,8 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   if (!n) return n.error();
   fill_blank(*c, d.max_team, topology);
   std::lock_guard one_at_a_time(topology.control());
-  for (const auto &device : topology.devices())  // who keeps books by codelet hears its names before its first task
+  // a driver that collects statistics learns the codelet's names before its first task
+  for (const auto &device : topology.devices())
     if (device->ops->codelet) device->ops->codelet(device->dev, c->number, c->name.c_str(), names.data(), d.nimpls);
   Codelet *out = c.release();
   slot(out->number).store(out, std::memory_order_release);  // pairs with find()

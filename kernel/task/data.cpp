@@ -31,7 +31,7 @@ Result<void> DataTable::open() {
 }
 
 Result<Layout *> DataTable::layout(std::string_view name) {
-  // One layout is used again and again: the last one found is tried first. Release below pairs with this acquire.
+  // The last layout found is tried first, since most data share one. The release below pairs with this acquire.
   if (Layout *l = recent_.load(std::memory_order_acquire); l && l->name == name) return l;
   std::lock_guard lock(layouts_mutex_);
   for (auto &l : layouts_)
@@ -93,7 +93,7 @@ void DataTable::put_back(Datum &d) noexcept {
   give_slot(d);
 }
 
-// Its sizes and its state are known: from now on it has a name.
+// Makes the datum visible. Precondition: its sizes and state are known.
 void DataTable::show(Datum &d, uint32_t state) noexcept {
   const uint32_t last = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
   const uint32_t generation = last ? last : 1;
@@ -103,7 +103,7 @@ void DataTable::show(Datum &d, uint32_t state) noexcept {
   if (!(state & data_state::kHidden)) live_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Without memory the datum is gone.
+// Removes the datum if out of memory.
 consort_status DataTable::give_name(Datum &d, const char *name) {
   if (!name) return CONSORT_OK;
   try {
@@ -155,13 +155,13 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc, uint32_t home) {
       remove(d);
       return error(s, error_text());
     }
-  // pairs with find_home(): the name is good
+  // pairs with find_home(): the name is valid
   d.home.store(extent.addr.base + extent.addr.off, std::memory_order_release);
   return &d;
 }
 
-// A datum's home is cleared before its name dies: seen before and after its generation, it is that name's. The numbers
-// of free slots are smaller than any address.
+// A datum's home is cleared before its name becomes invalid: if it is seen before and after the generation, it belongs
+// to that name. Numbers in free slots are smaller than any address.
 Datum *DataTable::find_home(const void *ptr, consort_data_id *id) const noexcept {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   if (address < kSlots) return nullptr;
@@ -181,8 +181,8 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
   if (!slot) return slot.error();
   std::memcpy(static_cast<std::byte *>((*slot)->view) - like.layout->view_at, like.shape(),
               like.layout->ops->shape_size);
-  // Without contents there is nothing to write first.
-  // Sizes without an address: what a home view says of a datum without memory, so that one of no bytes has a view, too.
+  // There are no contents that would have to be written first.
+  // Sizes without an address: the home view of a datum without memory. So a datum of 0 bytes has a view, too.
   const Layout &l = *like.layout;
   const consort_addr nowhere[kMostBlocks] = {};
   consort_block wanted[kMostBlocks];
@@ -198,7 +198,7 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
 
 void DataTable::remove(Datum &d) noexcept {
   delete d.discipline.exchange(nullptr, std::memory_order_relaxed);
-  // Its owner alone is left, but for hints about it.
+  // Only its owner is left, and hints about it.
   DatumExtra *const e =
       placement ? placement->forget(d) : d.rare.exchange(nullptr, std::memory_order_relaxed);
   if (e) {
@@ -213,7 +213,7 @@ void DataTable::remove(Datum &d) noexcept {
 void DataTable::close() noexcept {
   for (uint32_t i = 1; i < arena_.carved(); ++i) {
     Datum &d = *arena_.at(i);
-    // those go with their owner
+    // hidden data are freed with their owner
     if (d.layout && !(d.state.load(std::memory_order_relaxed) & data_state::kHidden)) remove(d);
     std::free(d.more);
   }
@@ -225,14 +225,15 @@ std::string DataTable::name(const Datum &d) const noexcept try {
     return *order->plan + "[" + std::to_string(order->number) + "]";
   return (d.layout ? d.layout->name : std::string("datum")) + "#" + std::to_string(static_cast<uint32_t>(d.pub.id));
 } catch (const std::bad_alloc &) {
-  return "some datum";  // short enough to need no memory
+  return "some datum";  // short enough to need no allocation
 }
 
 DatumExtra *DataTable::extra(Datum &d) noexcept {
   if (DatumExtra *e = d.extra()) return e;
   auto *mine = new (std::nothrow) DatumExtra;
   DatumExtra *theirs = nullptr;
-  // Tasks that use it at once may be about it at once. release: whoever finds it finds it whole; acquire: so do we.
+  // Concurrent users of the datum may make it at the same time. release: another thread finds it complete; acquire: so
+  // does this one.
   if (!mine || d.rare.compare_exchange_strong(theirs, mine, std::memory_order_acq_rel)) return mine;
   delete mine;
   return theirs;
@@ -249,7 +250,7 @@ void DataTable::blame(Datum &d, std::shared_ptr<const Failure> failure) noexcept
   DatumExtra *e = failure ? extra(d) : d.extra();
   if (!e) return;
   std::lock_guard lock(blame_mutex);
-  e->blame.swap(failure);  // what it was goes after the lock
+  e->blame.swap(failure);  // the old value is destroyed after the unlock
 }
 
 bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
@@ -257,12 +258,12 @@ bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < d.nreaders; ++i) {
     const TaskName r = d.reader_at(i);
-    // acquire: a reader that is done has read before whoever overwrites
+    // acquire: an ended reader has read before the datum is overwritten
     if (word::generation(tasks.at(static_cast<uint32_t>(r))->word.load(std::memory_order_acquire)) == r >> 32)
       d.reader_at(kept++) = r;
   }
   d.nreaders = kept;
-  if (kept < (Datum::kInlineReaders + d.capacity) / 2 + 1) return true;  // else forgetting would be all we do
+  if (kept < (Datum::kInlineReaders + d.capacity) / 2 + 1) return true;  // else each call would have to search again
   const uint32_t capacity = d.capacity ? d.capacity * 2 : 12;
   void *more = std::realloc(d.more, capacity * sizeof(TaskName));
   if (!more) return kept < Datum::kInlineReaders + d.capacity;
@@ -281,7 +282,7 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
     return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' wants %u blocks of memory, %u are the most", name(d).c_str(),
                       n, kMostBlocks);
   consort_addr addr[kMostBlocks];
-  blocks.reserve(n);  // may throw, while nothing is allocated yet
+  blocks.reserve(n);  // may throw, before anything is allocated
   for (uint32_t i = 0; i < n; ++i) {
     clear_error();
     const consort_status st = [&] {

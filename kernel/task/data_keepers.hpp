@@ -1,4 +1,4 @@
-// data_keepers.hpp — what the graph asks of recordings, which keep data between replays (Datum::keeper).
+// data_keepers.hpp — the interface of the graph to recordings, which keep data between replays (Datum::keeper).
 #pragma once
 
 namespace consort {
@@ -8,7 +8,8 @@ struct Datum;
 // Implemented by replay/recording.hpp. Any thread.
 class DataKeepers {
  public:
-  // A datum that a recording keeps is used by a task outside it, whose submitter has its right. False: no memory.
+  // A task outside the recording uses a datum that it keeps. Precondition: the submitter has the datum's right. Returns
+  // false if out of memory.
   virtual bool let_go(Datum &) noexcept = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// data_placement.hpp — what the table of data asks of the room that keeps copies of data in spaces (memory/).
+// data_placement.hpp — the interface of the table of data to the room memory, which keeps copies of data in spaces.
 #pragma once
 #include <consort/consort.h>
 
@@ -11,9 +11,9 @@ struct DatumExtra;
 
 class DataPlacement {
  public:
-  // The datum lives at home in `space` from now on. < 0: it cannot, which is told in the error slot.
+  // Makes `space` the datum's home. < 0: impossible, error text set.
   virtual consort_status settle(Datum &, uint32_t space) noexcept = 0;
-  // The datum ends: its copies are freed. Returns what few data have, which is the caller's now; nullptr: none.
+  // The datum ends: frees its copies. Returns its optional properties, which the caller owns; nullptr: none.
   virtual DatumExtra *forget(Datum &) noexcept = 0;
 
  protected:

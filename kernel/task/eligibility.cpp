@@ -3,7 +3,7 @@
 namespace consort {
 namespace {
 
-// What the codelet says.
+// The answers of can_execute.
 uint64_t able_alone(Core &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
   uint64_t mask = 0;
   for (size_t i = 0; i < c.impls.size(); ++i)
@@ -18,7 +18,7 @@ uint64_t able_alone(Core &rt, const Codelet &c, uint32_t klass, uint32_t worker,
     try {
       can = c.can_execute(c.can_execute_user, worker, impl, {task});
     } catch (...) {
-      // who cannot say cannot run it
+      // an exception counts as no
     }
     if (!can) mask &= ~(uint64_t{1} << impl);
   }

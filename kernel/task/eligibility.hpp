@@ -1,7 +1,8 @@
-// eligibility.hpp — which implementations of a task's codelet a worker can run: the class settles it, unless the codelet asks.
+// eligibility.hpp — which implementations of a task's codelet a worker can run: decided by the class, and by
+// can_execute if the codelet has it.
 //
-// Any thread. A codelet's question (can_execute) is the application's code: it is called without a lock of the kernel,
-// no exception leaves it, and meanwhile this thread may neither wait nor change the scheduler.
+// Any thread. can_execute is application code: it is called without a kernel lock, no exception leaves it, and
+// meanwhile this thread may neither wait nor change the scheduler.
 #pragma once
 #include "task/core.hpp"
 
@@ -10,17 +11,17 @@ namespace consort {
 // Bit i: implementation i.
 uint64_t able(Core &, const Codelet &, uint32_t klass, uint32_t worker, TaskName) noexcept;
 
-// For all of the team's members.
+// The intersection over the team's members.
 uint64_t able_team(Core &, const Codelet &, const Team &, TaskName) noexcept;
-// Does its codelet say so?
+// Returns whether the task's codelet permits this team.
 inline bool may_run(const consort_task &t, const Team &team) noexcept {
   return (t.flags & CONSORT_TK_TEAM) && team.size() <= t.team_max && (t.where >> team.klass & 1);
 }
 
-// Of these, without those that are text which the worker's device has refused.
+// Removes those implementations of `mask` whose text the worker's device has refused.
 uint64_t without_refused(const Core &, const Codelet &, uint32_t worker, uint64_t mask) noexcept;
 
-// What a codelet is told of the task that it is asked about: nothing, where it is the kernel's own.
+// The task name passed to can_execute: 0 for an internal task.
 inline TaskName asked_about(const Task &t) noexcept { return t.pub.flags & CONSORT_TK_INTERNAL ? 0 : t.pub.id; }
 
 }  // namespace consort

@@ -113,7 +113,8 @@ std::vector<std::shared_ptr<const Failure>> FailureLog::untold(size_t most, size
   if (empty()) return all;
   std::lock_guard lock(mutex_);
   const auto look = [&](const std::shared_ptr<const Failure> &f) {
-    if (!f || f->nobody_left || f->was_told()) return;  // a tag that was given up is told with the task that waited for it
+    // a tag that was given up is reported with the task that waited for it
+    if (!f || f->nobody_left || f->was_told()) return;
     if (!roots.insert(&f->root()).second) return;
     if (++*n <= most) all.push_back(f);
   };

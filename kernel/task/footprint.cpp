@@ -9,7 +9,7 @@ bool has_own_footprint(const Task &t) noexcept {
 }
 
 uint64_t footprint_of(const Task &t) noexcept {
-  // Of one that runs again, its place stands there.
+  // For a task that runs again the field holds its ticket.
   const bool issued = t.word.load(std::memory_order_relaxed) & word::kIssued;
   if (const uint64_t given = issued ? 0 :
           std::atomic_ref<uint64_t>(const_cast<Task &>(t).pub.footprint).load(std::memory_order_relaxed))

@@ -1,4 +1,4 @@
-// frame.hpp — what a body is called with, apart from the task. One per nesting of pumps, on the stack.
+// frame.hpp — the arguments of a body, apart from the task. One for each nesting of pumps, on the stack.
 #pragma once
 #include <consort/consort.h>
 
@@ -20,12 +20,12 @@ struct Frame {
   const void **views;
   consort_arg *args;
   uint32_t view_room = kInline, arg_room = kInline;
-  bool picked = false;                           // the implementation is the policy's choice
+  bool picked = false;                           // the policy chose the implementation
   const void *inline_views[kInline];
-  uint32_t blank_args = 0;                       // so many of args have address and extent 0
+  uint32_t blank_args = 0;                       // number of args with address and extent 0
   consort_arg inline_args[kInline];
-  bool make_room(uint32_t nviews, uint32_t nargs) noexcept;  // false: no memory
-  // The first `n` of args, of which there is room for as many, with address and extent 0.
+  bool make_room(uint32_t nviews, uint32_t nargs) noexcept;  // false: out of memory
+  // Returns the first `n` args with address and extent 0. Precondition: there is room for `n`.
   consort_arg *blank(uint32_t n) noexcept {
     for (; blank_args < n; ++blank_args) args[blank_args] = {};
     return args;

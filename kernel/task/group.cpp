@@ -42,7 +42,7 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
       for (uint32_t i = 0; i < kBlock; ++i) groups[i].number = number + i;
       blocks_[number / kBlock].store(groups, std::memory_order_release);
     }
-    free_.reserve(number + 1);  // so that destroy() needs no memory
+    free_.reserve(number + 1);  // so that destroy() allocates nothing
     n_.store(number + 1, std::memory_order_release);
   }
   Group *g = at(number);
@@ -56,7 +56,7 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
   g->parent.store(parent, std::memory_order_relaxed);
   if (parent) ++parent->children;
   if (g->done && rt_.virtual_time) rt_.idle_stepper->begin();
-  if (busy(*g, &g->told)) g->told = submitted(*g);  // whatever an earlier life of it left in the thread states
+  if (busy(*g, &g->told)) g->told = submitted(*g);  // counts that its earlier use left in the thread states
   return g;
 }
 
@@ -72,7 +72,7 @@ Result<void> Groups::destroy(Group &g) {
   if (g.number == 0)
     return error(CONSORT_E_INVAL, "the default group lives as long as the runtime: it is not destroyed");
   if (busy(g)) return error(CONSORT_E_BUSY, "group '" + g.name + "' has tasks pending: wait for it first");
-  // Whoever destroys it may free what `done` is given: nobody may be inside any more.
+  // The caller may free the argument of `done`, so no thread may be inside it.
   for (const ThreadState *thread = rt_.this_thread_if_any();; std::this_thread::yield()) {
     std::lock_guard inner(g.mutex);
     if (!g.calling) break;
@@ -86,7 +86,7 @@ Result<void> Groups::destroy(Group &g) {
   g.watchers.store(0, std::memory_order_relaxed);
   Group *const parent = g.parent.exchange(nullptr, std::memory_order_relaxed);
   if (parent) --parent->children;
-  for (uint32_t i = 0; g.children; ++i) {  // those that outlive it
+  for (uint32_t i = 0; g.children; ++i) {  // children that outlive it
     Group &child = *at(i);
     if (child.parent.load(std::memory_order_relaxed) != &g) continue;
     child.parent.store(parent, std::memory_order_relaxed);
@@ -95,7 +95,7 @@ Result<void> Groups::destroy(Group &g) {
   }
   g.first = g.collected = nullptr;
   g.nfailed = g.ncollected = 0;
-  g.batch = nullptr;  // failures that no wait has collected stay in the log: consort_stop() answers them
+  g.batch = nullptr;  // failures that no wait has collected stay in the log for consort_stop()
   if (g.fd >= 0) close(g.fd);
   g.fd = -1;
   free_.push_back(g.number);
@@ -110,18 +110,18 @@ Result<int> Groups::fd(Group &g) {
       g.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
       if (g.fd < 0)
         return error(CONSORT_E_IO, std::string("no eventfd for group '") + g.name + "': " + std::strerror(errno));
-      g.told_fd = ~uint64_t{0};  // whatever the count is, it is news
+      g.told_fd = ~uint64_t{0};  // differs from any count, so the next one is reported
       g.watchers.fetch_add(1, std::memory_order_relaxed);
     }
     fd = g.fd;
   }
   if (rt_.virtual_time) rt_.idle_stepper->begin();
-  fence::heavy();  // from here on a thread state that finishes sees the watcher, or its count is seen here
+  fence::heavy();  // from here on a finishing thread state sees the watcher, or its count is seen here
   tell_if_idle(g);
   return fd;
 }
 
-// Each thread's turn first, then what was moved here: a count on its way is seen at least once.
+// Each thread's turn first, then the moved counts: a moving count is seen at least once.
 uint64_t Groups::submitted(const Group &g) const noexcept {
   uint64_t sum = 0;
   rt_.for_each_thread([&](const ThreadState &thread) {
@@ -132,25 +132,25 @@ uint64_t Groups::submitted(const Group &g) const noexcept {
 }
 
 bool Groups::idle(const Group &g, uint64_t *count) const noexcept {
-  uint64_t finished = g.out.load(std::memory_order_acquire);  // this first: a count on its way is seen at most once
+  uint64_t finished = g.out.load(std::memory_order_acquire);  // read first: a moving count is seen at most once
   rt_.for_each_thread([&](const ThreadState &thread) {
     const uint64_t turn = thread.out.turn.load(std::memory_order_acquire);
     if (turn >> Tally::kGroupShift == g.number) finished += turn & Tally::kCount;
   });
   if (finished != submitted(g)) return false;
-  if (count) *count = finished;  // neither more nor less: the one sum is never too large, the other never too small
+  if (count) *count = finished;  // exact: one sum is never too large, the other never too small
   return true;
 }
 
-// A count on its way hides that a group is idle. The answer is sure where none was while we looked; a group from which
-// counts move all the time has been seen at work.
+// A moving count hides that a group is idle. The answer is reliable if no count moved during the check. A group from
+// which counts move all the time counts as busy.
 bool Groups::busy(const Group &g, uint64_t *count) const noexcept {
   constexpr uint32_t kLooks = 1000;
   for (uint32_t look = 0; look < kLooks; ++look) {
     const uint32_t arrived = g.arrived.load(std::memory_order_acquire);  // pairs with arrive()
     if (idle(g, count)) return false;
     std::atomic_thread_fence(std::memory_order_acquire);
-    // pairs with depart(), by the counts that we read
+    // pairs with depart(), through the counts just read
     if (g.departed.load(std::memory_order_relaxed) == arrived) return true;
     std::this_thread::yield();
   }
@@ -164,10 +164,11 @@ bool Groups::all_idle() const noexcept {
 
 void Groups::tell_if_idle(Group &g) noexcept {
   if (!g.watchers.load(std::memory_order_relaxed)) return;
-  // Two threads may finish the group's last two tasks at once: this fence pairs with itself in the other, and one of them
-  // sees both counts.
+  // Two threads may finish the group's last two tasks concurrently: this fence pairs with itself in the other thread,
+  // and at least one of them sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (busy(g)) return;  // surely: of a count that moves on to another group's nobody else would tell
+  // the reliable check: no other thread would wake the watchers for a count that moves to another group
+  if (busy(g)) return;
   rt_.waiters.wake(&g);
   void (*done)(void *, consort_group_id) = nullptr;
   void *arg = nullptr;
@@ -218,7 +219,7 @@ consort_status Groups::collect(Group &g, bool keep) {
     g.first = nullptr;
     g.ncollected = g.nfailed;
     g.nfailed = 0;
-    if (g.batch) g.batch->store(true, std::memory_order_relaxed);  // read at the stop alone
+    if (g.batch) g.batch->store(true, std::memory_order_relaxed);  // read only at the stop
     g.batch = nullptr;
   }
   if (!f) return CONSORT_OK;

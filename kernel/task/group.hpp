@@ -1,12 +1,12 @@
-// group.hpp — tasks that somebody waits for together.
+// group.hpp — groups of tasks that are awaited together.
 //
-// How many are pending is not kept anywhere: each thread state counts what it submitted and what it finished (Tally),
-// and whoever wants to know sums. Counts only grow, and the finished ones are read first: equal sums then mean
-// that nothing was pending at a moment in between. A thread that turns to another group moves its count here:
-// submitted counts are added here before they are cleared there (a reader may see them twice: more pending,
-// harmless), finished ones cleared there before they are added here (a reader may miss them: the same).
+// No shared counter of pending tasks is kept. Each thread state counts the tasks that it submits and finishes (Tally),
+// and a reader sums. Counts only grow, and finished ones are read first: equal sums then mean that nothing was pending
+// at a moment in between. A thread that turns to another group moves its count here. Submitted counts are added here
+// before they are cleared there: a reader may see them twice, as more pending tasks, which is harmless. Finished ones
+// are cleared there before they are added here: a reader may miss them, with the same effect.
 //
-// Groups are never freed while the runtime lives; a destroyed one is used again with the next generation.
+// Groups are never freed while the runtime lives; a destroyed one is reused with the next generation.
 #pragma once
 #include <consort/consort.h>
 
@@ -23,18 +23,19 @@ namespace consort {
 
 struct Group {
   // -- read by each task --
-  alignas(64) std::atomic<uint8_t> epoch{0};      // counts cancellations: a task of an older one does not run; relaxed: it may
-  std::atomic<uint32_t> watchers{0};              // threads to be told when nothing is pending; see the fences of announce()
+  // counts cancellations: a task of an older one does not run; relaxed: a running task is not stopped
+  alignas(64) std::atomic<uint8_t> epoch{0};
+  std::atomic<uint32_t> watchers{0};              // threads to wake when nothing is pending; see the fences of announce()
   std::atomic<uint32_t> generation{1};  // release where a group ends pairs with find(); its owner reads it relaxed
   uint32_t number = 0;
-  // Group of the task that created this one; where that is gone, what its parent was. Read by any thread that walks up:
-  // a destroyed one has none, so every walk ends.
+  // Group of the task that created this one; if that is destroyed, its parent. Any thread may walk up. A destroyed
+  // group has no parent, so every walk ends.
   std::atomic<Group *> parent{nullptr};  // relaxed
   // -- written when a thread state turns to another group --
   alignas(64) std::atomic<uint64_t> in{0}, out{0};  // release pairs with acquire in idle(): see Groups
   std::atomic<uint32_t> departed{0},
-      arrived{0};  // counts on their way from a thread state to in or out: see Groups::busy()
-  uint32_t children = 0;                          // whose parent this is; under the lock of Groups
+      arrived{0};  // counts moving from a thread state to in or out: see Groups::busy()
+  uint32_t children = 0;                          // number of groups with this parent; under the lock of Groups
   // -- rare --
   std::mutex mutex;                               // guards all below; leaf
   std::string name;
@@ -42,7 +43,7 @@ struct Group {
   void *done_arg = nullptr;
   int fd = -1;
   uint32_t calling = 0;                           // threads inside `done`
-  uint64_t told = 0, told_fd = 0;                 // submitted count at the last time that `done`, `fd` said so
+  uint64_t told = 0, told_fd = 0;  // submitted count at the last call of `done`, and the last write to the descriptor
   std::shared_ptr<const Failure> first, collected;
   uint32_t nfailed = 0, ncollected = 0;
   std::shared_ptr<std::atomic<bool>> batch;       // of the failures that the next wait collects: Failure::collected
@@ -66,19 +67,20 @@ class Groups {
   Result<int> fd(Group &);
 
   uint64_t submitted(const Group &) const noexcept;
-  // Nothing pending at some moment since the call began; then so many had been submitted. False may be wrong for a
-  // moment.
+  // Returns whether nothing was pending at some moment since the call began; *count: tasks submitted by then. False may
+  // be wrong for a moment.
   bool idle(const Group &, uint64_t *count = nullptr) const noexcept;
-  // the opposite, and sure: before anybody relies on being told
+  // the reliable opposite: for use before a thread relies on being woken
   bool busy(const Group &, uint64_t *count = nullptr) const noexcept;
   bool all_idle() const noexcept;
-  // A thread has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
+  // A thread has just turned from this group, or is idle: wakes the watchers if the group is idle.
   void tell_if_idle(Group &) noexcept;
   void fail(Group &, std::shared_ptr<const Failure>) noexcept;
-  // status of the first failure since the last time, text in the error slot. keep: it stays for the next wait
+  // Returns the status of the first failure since the last call, with its text in the error slot. keep: it stays for
+  // the next wait
   consort_status collect(Group &, bool keep = false);
   bool usable() const noexcept { return n_.load(std::memory_order_relaxed) > 0; }
-  consort_status collect_all(bool keep = false);  // of every group; the first one is the answer
+  consort_status collect_all(bool keep = false);  // of every group; returns the first one
 
   Group *at(uint32_t number) const noexcept {
     return &blocks_[number / kBlock].load(std::memory_order_acquire)[number % kBlock];
@@ -96,7 +98,7 @@ class Groups {
   std::atomic<uint32_t> n_{0};  // release where a group is made pairs with the acquire where all groups are walked
 };
 
-// The thread state counts for another group from now on.
+// From now on the thread state counts for another group.
 void turn_in(ThreadState &, Group &) noexcept;
 void turn_out(Core &, ThreadState &, Group &) noexcept;
 
@@ -106,7 +108,7 @@ void turn_out(Core &, ThreadState &, Group &) noexcept;
 }
 inline void count_out(Core &rt, ThreadState &thread, Group &g) noexcept {
   while (!thread.out.counts_for(g.number))
-    [[unlikely]] turn_out(rt, thread, g);  // who is told then may make it turn again
+    [[unlikely]] turn_out(rt, thread, g);  // its callbacks may make it turn again
   thread.out.add();
 }
 

@@ -1,10 +1,10 @@
-// guarded_call.hpp — a call of the application's function out of which no exception comes.
+// guarded_call.hpp — calls a function of the application and catches its exceptions.
 #pragma once
 #include <consort/driver.h>
 
 namespace consort {
 
-// Returns the function's status; CONSORT_E_INTERNAL, with the reason in the error slot, if it throws.
+// Returns the function's status. If it throws: CONSORT_E_INTERNAL, with the reason as error text.
 consort_status guarded_call(consort_call_fn *, const consort_call *) noexcept;
 
 }  // namespace consort

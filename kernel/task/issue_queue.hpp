@@ -1,8 +1,8 @@
-// issue_queue.hpp — a queue of a unit that runs by itself, as the edges of the graph know it.
+// issue_queue.hpp — the interface of a device queue to the edges of the graph.
 //
-// exec/queue.hpp is the queue. A task whose unfinished predecessors are all issued on the queues of one domain may be
-// issued behind them at once; a domain is one in-order queue, or several that wait for each other's tickets. The runtime
-// finds a queue by its number. What is not `offer()` is settled before the first task.
+// Implemented by exec/queue.hpp. A task may be issued behind its unfinished predecessors if these are all issued on the
+// queues of one domain. A domain is one in-order queue, or several that can wait for each other's tickets. The runtime
+// finds a queue by its number. All except `offer()` is constant before the first task.
 #pragma once
 #include <cstdint>
 
@@ -23,7 +23,7 @@ class IssueQueue {
 
  protected:
   IssueQueue(uint16_t number, uint32_t worker_id) noexcept : number_(number), worker_id_(worker_id) {}
-  ~IssueQueue() = default;  // its worker knows the class
+  ~IssueQueue() = default;  // its worker destroys it as its own class
 
   uint8_t domain_ = 0;
   bool waits_for_tickets_ = false;
@@ -33,7 +33,8 @@ class IssueQueue {
   const uint32_t worker_id_;
 };
 
-// Where a task is issued: number of the queue << 48 | its place there. It stands in Task::pub.footprint.
+// The ticket of an issued task: number of the queue << 48 | sequence number in the queue. Stored in
+// Task::pub.footprint.
 namespace place {
 constexpr uint64_t make(uint16_t queue, uint64_t seq) { return uint64_t{queue} << 48 | seq; }
 constexpr uint16_t queue(uint64_t p) { return static_cast<uint16_t>(p >> 48); }

@@ -1,7 +1,7 @@
-// packed_args.hpp — a task's own values between submit and call.
+// packed_args.hpp — values passed to a task, packed from submission to call.
 //
-// Each takes 16 bytes in the record, {kind, bytes, value}; the bytes of a struct given by value follow behind
-// all of them, 16-aligned. Packed by the submitter, unpacked by whoever runs the task; nothing is owned here.
+// Each takes 16 bytes in the record, {kind, bytes, value}. The bytes of structs passed by value follow behind all of
+// them, 16-aligned. Packed by the submitter, unpacked by the thread that runs the task; nothing is owned here.
 #pragma once
 #include <consort/driver.h>
 
@@ -18,7 +18,7 @@ struct PackedArg {
 
 constexpr uint64_t padded(uint64_t bytes) noexcept { return (bytes + 15) & ~uint64_t{15}; }
 
-// Room for all; ~0: some argument is not one that a task can carry.
+// Bytes needed for all; ~0: an argument cannot be carried by a task.
 inline uint64_t packed_bytes(const consort_arg *args, uint32_t n) noexcept {
   uint64_t bytes = uint64_t{n} * sizeof(PackedArg);
   for (uint32_t i = 0; i < n; ++i) {
@@ -40,7 +40,7 @@ inline void pack_args(const consort_arg *args, uint32_t n, std::byte *out) noexc
   }
 }
 
-// They stand right behind the accesses, wherever those are. The address and the extent of `out` stay as they are: 0.
+// They are directly behind the accesses, wherever those are. Address and extent of `out` stay 0.
 inline void unpack_args(const Task &t, consort_arg *out) noexcept {
   const auto *first = reinterpret_cast<const std::byte *>(t.pub.access + t.pub.naccess);
   const auto *packed = reinterpret_cast<const PackedArg *>(first);

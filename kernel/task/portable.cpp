@@ -12,7 +12,7 @@
 namespace consort {
 namespace {
 
-// What a layout gives for one view, behind what is there already. < 0: told.
+// Appends the arguments that a layout derives from one view. < 0: error text set.
 consort_status give(const DataTable &data, const Datum &d, const void *view, std::vector<consort_arg> &out) {
   const consort_interface_ops &ops = *d.layout->ops;
   if (ops.flags & CONSORT_IF_PACK_ONLY)
@@ -25,7 +25,7 @@ consort_status give(const DataTable &data, const Datum &d, const void *view, std
   const uint32_t n = ops.args(d.shape(), view, out.data() + had, kUsual);
   out.resize(had + n);
   if (n > kUsual) ops.args(d.shape(), view, out.data() + had, n);
-  if (!d.pub.bytes)  // it has no memory anywhere: its view shows the program's own
+  if (!d.pub.bytes)  // without memory: its view holds the program's own address
     for (size_t i = had; i < out.size(); ++i)
       if (out[i].kind == CONSORT_ARG_ADDR) out[i].addr = {0, 0}, out[i].extent = 0;
   return CONSORT_OK;
@@ -89,7 +89,7 @@ void Portable::try_on(const Device &device, Loaded &l) noexcept {
       if (l.why.empty())
         l.why = "driver '" + std::string(device.plugin->manifest->name) + "' does not take kernels of format '" +
                 format_ + "', and gives no reason";
-    } catch (const std::bad_alloc &) {  // refused without a word
+    } catch (const std::bad_alloc &) {  // refused without a text
     }
   l.state.store(l.status < 0 ? kRefused : kLoaded, std::memory_order_release);
 }

@@ -1,11 +1,11 @@
-// replay_node.hpp — how the record of a replayed task (a node of a recording) keeps its edges.
+// replay_node.hpp — the encoding of edges in a node: the record of a recorded task.
 #pragma once
 #include "task/task.hpp"
 
 namespace consort {
 
-// A node's Task::link: its successors themselves, where these are two at most, else the address of their list; how many
-// predecessors and successors. Successors are named by the numbers of their records.
+// A node's Task::link: up to two successors themselves, or else the address of their list; and the numbers of
+// predecessors and successors. Successors are record numbers.
 namespace node {
 inline constexpr uint32_t kInlineEdges = 2;
 inline uint32_t predecessors(const Task &t) noexcept { return t.link[2]; }

@@ -1,7 +1,7 @@
-// replica.hpp — what a datum has in the memories of a machine, once one memory is not all there is to it.
+// replica.hpp — the replicas of a datum in the memories of a machine.
 //
 // Belongs to the datum (DatumExtra). Every field changes under Memory's mutex. A datum without this record lives in one
-// space, and nobody here knows of it.
+// space, and Memory does not know it.
 #pragma once
 #include <memory>
 #include <vector>
@@ -19,39 +19,39 @@ struct Replica {
   Datum *datum;
   uint32_t space;
   bool allocated = false;
-  bool lasting = false;                    // the application's own memory: not ours to free
-  // tasks that never heard of this record may still read it: until the next write
+  bool lasting = false;                    // the application's own memory, never freed here
+  // tasks that do not know of this record may still read it: until the next write
   bool unsure = false;
   bool anchored = false;                   // parts use its memory
-  bool unwanted = false;                   // the application will not use it: the first to go; until a task does
-  bool leaves = false;                     // the application wants it to go; until a task uses it
-  uint8_t vain = 0;                        // saves that failed, in a row
-  uint32_t pins = 0;                       // tasks that use it, copies from and to it, holds: it stays
-  uint64_t bytes = 0;                      // that it takes of its space
+  bool unwanted = false;                   // the application will not use it: first to be evicted; until a task uses it
+  bool leaves = false;                     // the application wants it dropped; until a task uses it
+  uint8_t vain = 0;                        // consecutive failed saves
+  uint32_t pins = 0;                       // tasks, copies from and to it, and holds that use it: it must stay
+  uint64_t bytes = 0;                      // bytes of its space
   void *view = nullptr;
-  std::unique_ptr<std::byte[]> own_view;   // where view points, unless that is the datum's own
+  std::unique_ptr<std::byte[]> own_view;   // target of `view`, unless that is the datum's own
   std::vector<DatumExtra::Block> blocks;
-  Transfer *coming = nullptr;              // its contents are on their way
+  Transfer *coming = nullptr;              // the transfer that brings its contents
   std::vector<Transfer *> going;           // copies that read it
-  Replica *older = nullptr, *newer = nullptr;  // by last use, among those that may go (Memory)
+  Replica *older = nullptr, *newer = nullptr;  // by last use, among the replicas that may be evicted (Memory)
   bool listed = false;
-  // Among those that may go: which goes first, then which was used last; its place (memory/eviction_queue.hpp)
+  // Eviction order: rank, then last use; index in the heap (memory/eviction_queue.hpp)
   static constexpr uint32_t kNotIn = ~0u;
   uint64_t rank = 0, age = 0;
-  uint64_t last_use_ns = 0;                // kept where a policy chooses
-  // By the policy: in which answer (Store::asks), then as which of those that should go, from 1
+  uint64_t last_use_ns = 0;                // maintained if a policy chooses
+  // Choice of the policy: number of the answer (Store::asks), then position in it, from 1
   static constexpr uint32_t kPlaceBits = 16;
   uint64_t chosen = 0;
   bool prefetched = false;                 // and not used since
   uint32_t at = kNotIn;
-  bool looked_at = false;                  // taken out of them while the others are looked at
+  bool looked_at = false;                  // taken out while the others are examined
   Replica *next_looked_at = nullptr;
-  // A window is a part's replica in memory that its whole has there (memory/partition_alias.cpp): it has none of its own, and
-  // keeps the whole's while it is pinned.
-  Replica *base = nullptr;                 // of a window: whose memory it is
-  std::vector<Replica *> windows;          // into this one's memory
-  bool left = false;                       // no replica of its datum any more: its windows alone use it
-  uint32_t counted_saves = 0;              // saves under way that will let it go, of it or of its windows
+  // A window is a part's replica inside memory of its whole (memory/partition_alias.cpp): it has no memory of its own,
+  // and keeps the whole's while it is pinned.
+  Replica *base = nullptr;                 // of a window: the owner of its memory
+  std::vector<Replica *> windows;          // windows into this memory
+  bool left = false;                       // no longer a replica of its datum: only its windows use the memory
+  uint32_t counted_saves = 0;              // saves in flight after which it, or its windows, can be dropped
   bool stays() const noexcept { return lasting || unsure || anchored || base; }  // whether in use or not
 };
 
@@ -62,26 +62,26 @@ struct Replicas {
 
   Placement &places;                     // in the datum's slot
   RelaxedValue<coherence::Spaces> &valid = places.valid, &arriving = places.arriving;
-  uint32_t version = 0;                    // of the contents: what was copied before a write is not valid after it
-  uint32_t flying = 0;                     // copies under way, to or from any of its replicas
+  uint32_t version = 0;                    // of the contents: a copy from before a write is invalid after it
+  uint32_t flying = 0;                     // copies in flight, to or from any of its replicas
   uint32_t claims = 0;                     // writers that were granted a replica and have not ended
-  coherence::Spaces through = 0;           // whatever is written is copied there
-  coherence::Spaces hinted = 0;            // where a policy's prefetch waits to bring it
-  bool retired = false;                    // it is being unregistered: nothing is saved any more
-  Staging *leaving = nullptr;              // of the unregistration or step that waits until nothing flies
-  Replicas *next_flying = nullptr;         // among those that one such has to wait for
-  bool held = false;                       // meanwhile, by a step: nothing new begins by itself
-  bool shut = false;                       // its parts have the contents, each its own: nothing here is valid
-  uint32_t opened = 0;                     // plans that are open, since there is this record
+  coherence::Spaces through = 0;           // spaces to which each new version is copied
+  coherence::Spaces hinted = 0;            // spaces of waiting prefetches of a policy
+  bool retired = false;                    // being unregistered: nothing is saved any more
+  Staging *leaving = nullptr;              // the unregistration or step that waits until no copy is in flight
+  Replicas *next_flying = nullptr;         // next of the records for which such a staging waits
+  bool held = false;                       // by a step meanwhile: no new copy is started
+  bool shut = false;                       // its parts have the contents, each its own: no replica here is valid
+  uint32_t opened = 0;                     // open plans since the record exists
   std::vector<std::unique_ptr<Replica>> all;  // few
-  std::vector<DatumExtra::Block> lent;     // the application's memory in a space of a driver: attached there, not ours
-  std::vector<std::unique_ptr<Replica>> left_over;  // that became `left`, until the last window is closed
+  std::vector<DatumExtra::Block> lent;     // the application's memory in a driver's space: attached, never freed here
+  std::vector<std::unique_ptr<Replica>> left_over;  // replicas that became `left`, until the last window is closed
   Replica *in(uint32_t space) const noexcept {
     for (const auto &r : all)
       if (r->space == space) return r.get();
     return nullptr;
   }
-  Replica *lasting() const noexcept {      // in the application's own memory; nullptr: it has none
+  Replica *lasting() const noexcept {      // in the application's own memory; nullptr: none
     for (const auto &r : all)
       if (r->lasting) return r.get();
     return nullptr;

@@ -1,4 +1,4 @@
-// run_observer.hpp — the interface through which a trace learns what runs, is copied and is decided.
+// run_observer.hpp — the interface through which a trace records runs, copies and decisions.
 //
 // The room observe implements it. A runtime without a trace has none: callers test the pointer, which is set before the
 // first worker starts and does not change. No function blocks or fails.
@@ -9,7 +9,7 @@ namespace consort {
 
 class RunObserver {
  public:
-  // The run of a task on a worker. expected: the time that its model foretold, ns; < 0: unknown. alone: the caller
+  // The run of a task on a worker. expected: the time that its model estimated, ns; < 0: unknown. alone: the caller
   // holds the worker's token.
   virtual void ran(uint32_t worker, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
                    consort_status, bool alone) noexcept = 0;
@@ -20,7 +20,7 @@ class RunObserver {
   virtual void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept = 0;
 
  protected:
-  ~RunObserver() = default;  // its owner knows the class
+  ~RunObserver() = default;  // its owner destroys it as its own class
 };
 
 }  // namespace consort

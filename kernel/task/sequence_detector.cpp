@@ -50,7 +50,7 @@ void SequenceDetector::cut(const Platform &rt) noexcept {
            "a sequence of " + std::to_string(last_ntasks) + " tasks has come back " + std::to_string(last_times) +
                " times: recorded once (consort_record_begin) and replayed, its dependencies would be worked out once");
   } catch (const std::bad_alloc &) {
-    // then nobody hears of it
+    // then it is not reported
   }
 }
 

@@ -2,15 +2,15 @@
 // decides nothing about when a task runs. It includes machine, plugin and base; model, sched, graph, exec and those
 // above use it. Start with task.hpp, then edges.hpp, data.hpp and thread_state.hpp.
 //
-// task.hpp — the record of one task: three cache lines, in an arena, recycled.
+// task.hpp — the record of one task: three cache lines in an arena, recycled.
 //
-// The first line is what a policy sees. The second holds the accesses and small arguments, the third the
-// kernel's state. A record belongs to the thread state (a thread's part of the runtime, thread_state.hpp) that carved it and
-// returns to it; between submit and completion the thread that moves the task to its next state owns it.
+// The first line is what a policy sees. The second holds accesses and small arguments, the third the kernel's state. A
+// record belongs to the thread state that carved it (thread_state.hpp) and returns to it. Between submit and
+// completion, the thread that moves the task to its next state owns it.
 //
-// A task is named by its generation and its record's number. `word` is the truth about both: while the
-// generation in it equals the name's, the task is unfinished. So a stale name is found out by one load, and an
-// exchange of `word` at the end both closes the list of successors and retires the name.
+// A task's name is its generation and its record's number. `word` is authoritative for both: while its generation
+// equals the name's, the task is unfinished. So one load detects a stale name, and the exchange of `word` at the end
+// both closes the list of successors and invalidates the name.
 #pragma once
 #include <consort/consort.h>
 #include <consort/driver.h>
@@ -51,39 +51,39 @@ constexpr uint32_t make_link(uint32_t record, uint32_t slot) { return record << 
 namespace pending {
 inline constexpr uint64_t kComplete = 1, kIssue = uint64_t{1} << 32, kBoth = kIssue | kComplete;
 inline constexpr uint64_t kClaimed = uint64_t{1} << 63;  // issued behind its predecessors: completion must not push it
-// more than any number of predecessors: holds the task while it is linked
+// above any number of predecessors: prevents release while the task is linked
 inline constexpr uint64_t kGuard = uint64_t{1} << 30;
 }  // namespace pending
 
 enum TaskBits : uint16_t {
-  kSpecial = 1 << 0,      // no body: its kind says what happens where it becomes ready
-  kUncounted = 1 << 1,    // its end is counted nowhere, or by its kind
-  kBound = 1 << 4,        // for one worker: bypasses the policy
-  kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
-  kScratch = 1 << 6,      // uses memory of its own
-  kTokens = 1 << 7,       // uses data in any order with others, but alone: needs their tokens
+  kSpecial = 1 << 0,      // no body: its kind decides what happens when it is ready
+  kUncounted = 1 << 1,    // its end is not counted, or counted by its kind
+  kBound = 1 << 4,        // bound to one worker: bypasses the policy
+  kAfter = 1 << 5,        // has explicit predecessors and inherits their failures
+  kScratch = 1 << 6,      // uses scratch memory
+  kTokens = 1 << 7,       // commutes: needs the tokens of these data
   kFollowed = 1 << 8,     // issued behind unfinished predecessors
-  kOdd = 1 << 9,          // some datum is not plainly valid: looked at one by one, before and after
-  kTokensHeld = 1 << 10,  // has them
-  kUnite = 1 << 11,       // the kernel's own: brings copies of a datum together (graph/reduction.hpp)
-  kMore = 1 << 12,        // hooks, tags, ends that are held, bundles: graph/task_options.hpp
-  kOver = 1 << 14,        // its end is being made: the callbacks of those that have any
-  kWatched = 1 << 15      // its codelet is asked which worker can, or counts: eligibility.hpp
+  kOdd = 1 << 9,          // some datum needs individual checks before and after the body
+  kTokensHeld = 1 << 10,  // has its tokens
+  kUnite = 1 << 11,       // internal: unites copies of a datum (graph/reduction.hpp)
+  kMore = 1 << 12,        // hooks, tags, completion holds, bundles: graph/task_options.hpp
+  kOver = 1 << 14,        // its end is in progress: callbacks, if any
+  kWatched = 1 << 15      // its codelet has can_execute, or counts: eligibility.hpp
 };
 
-// Task::follow of a hold: the waiting thread and the end of the last predecessor settle it by one exchange.
+// Task::follow of a hold: one exchange between the waiting thread and the end of the last predecessor.
 namespace hold {
 inline constexpr uint8_t kWaiting = 0, kGranted = 1, kAbandoned = 2;
 }
 
-// What a task is. Each has a table of functions (kinds.hpp). kEmpty to kStep have no body.
+// Task kinds. Each has a table of functions (kinds.hpp). kEmpty to kStep have no body.
 enum class TaskKind : uint8_t {
   kPlain,        // runs the body of its codelet
   kEmpty,        // orders other tasks
-  kHold,         // the application enters a datum: granted where it becomes ready, ends at release
+  kHold,         // the application acquires a datum: granted when ready, ends at its release
   kInvalidate,   // drops its datum's contents
   kRetire,       // frees its datum
-  kGate,         // tasks come after it; it ends by a tag or by the end of others (graph/tags.hpp, graph/task_options.hpp)
+  kGate,         // a gate for successors; ended by a tag or by other tasks (graph/tags.hpp, graph/task_options.hpp)
   kDropCopies,   // ends a reduction whose copies are not needed (graph/reduction.hpp)
   kStep,         // of a plan (graph/partition_order.hpp)
   // -- of a recording (replay/recording.hpp) --
@@ -91,55 +91,54 @@ enum class TaskKind : uint8_t {
   kReplayBegun,  // a replay whose nodes run
   kNode,         // a recorded task, or a junction between recorded tasks
   kLastNode,     // the node after all others
-  kCarrier       // runs in the place of all nodes (exec/native_graph.hpp)
+  kCarrier       // runs in place of all nodes (exec/native_graph.hpp)
 };
 inline constexpr size_t kTaskKinds = 13;
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
 inline constexpr uint8_t kMixed = 0xff;
 
-// Once the task is issued on a queue no policy looks at it any more, and two fields change their meaning: its place
-// there (queue number << 48 | sequence) stands in pub.footprint, the links that hung in `word` until then in
-// pub.codelet.
+// Once the task is issued on a queue no policy reads it, and two fields change their meaning. Its ticket (queue number
+// << 48 | sequence) is in pub.footprint; the links that were in `word` are in pub.codelet.
 struct alignas(64) Task {
-  consort_task pub;                       // sched[] holds links 4..7 until the task is ready, the policy's words then
+  consort_task pub;                       // sched[] holds links 4..7 until the task is ready, then the policy's words
   alignas(64) std::byte payload[kPayload];
-  uint32_t link[4];                       // links 0..3: the next edge of the list that each hangs in
+  uint32_t link[4];                       // links 0..3: the next link of the list in which each is
   Codelet *codelet;
   Group *group;
-  Extra *extra;                           // what few tasks have; in the free list: the next record
+  Extra *extra;                           // optional properties; in the free list: the next record
   uint16_t bits;
-  // whose record this is; of a node: how many of its recording follow in memory, as far as it goes
+  // owner of the record; of a node: number of nodes of its recording that follow in memory, saturated
   uint16_t thread;
   uint8_t nargs;
   TaskKind kind;
-  uint8_t epoch;                          // of the group, when submitted
-  // Sync domain that all issued predecessors share; 0: none yet, kMixed: several. Relaxed. Of a hold: acq_rel where it is
-  // granted (hold_ready()) or abandoned; acquire where it is waited for sees what the predecessors wrote.
+  uint8_t epoch;                          // epoch of the group at the submission
+  // Sync domain common to all issued predecessors; 0: none yet, kMixed: several. relaxed. Of a hold: acq_rel where it
+  // is granted (hold_ready()) or abandoned; the waiter's acquire sees what the predecessors wrote.
   std::atomic<uint8_t> follow;
-  std::atomic<uint64_t> pending;  // acq_rel: whoever takes the last count off has seen what all predecessors did
-  std::atomic<uint64_t> word;             // last: lent records leave it alone; acq_rel at the end, acquire in edges.hpp
+  std::atomic<uint64_t> pending;  // acq_rel: the thread that decrements it to 0 sees the stores of all predecessors
+  std::atomic<uint64_t> word;             // last: unused in lent records; acq_rel at the end, acquire in edges.hpp
 
-  bool recorded() const noexcept { return kind >= TaskKind::kNode; }    // its record is a recording's
+  bool recorded() const noexcept { return kind >= TaskKind::kNode; }    // its record belongs to a recording
   bool replayed() const noexcept { return kind >= TaskKind::kReplay; }  // or it is a replay as a whole
   consort_access *accesses() const noexcept { return const_cast<consort_access *>(pub.access); }
 };
 static_assert(sizeof(Task) == 192 && offsetof(Task, word) == 184);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// Links beyond those in the record. Each record has one chunk (TaskArena); a task with still more links borrows records of
-// its thread for theirs. A borrowed record keeps `thread`, `extra` (free list) and `word`.
+// Links beyond those in the record. Each record has one chunk (TaskArena); a task with still more links borrows records
+// of its thread with theirs. A borrowed record keeps `thread`, `extra` (free list) and `word`.
 struct alignas(64) LinkChunk {
-  uint32_t owner, next;                   // numbers of records: the task, its next borrowed one (0: none)
+  uint32_t owner, next;                   // record numbers: of the task, of its next borrowed one (0: none)
   uint32_t link[kChunkLinks];
 };
 
-// What few tasks have. Each record has a place for one (TaskArena); the extras of recorded tasks are their recording's.
-// The pointers are owned and come from malloc, where nothing else is said. Its first line is what the short way of
-// submission fills, its last one holds a short name and a few predecessors.
+// Optional properties of a task. Each record has space for one (TaskArena); extras of recorded tasks belong to their
+// recording. The pointers are owned and come from malloc, unless noted. The fast submission path fills the first line;
+// the last one holds a short name and a few predecessors.
 struct Ticket { uint64_t queue, seq; };
 struct CommuteTokenList {                        // of a task that needs several tokens
-  uint32_t n, held, refused, reserved;    // it has the first `held`
+  uint32_t n, held, refused, reserved;    // it holds the first `held`
   Datum **datum() noexcept { return reinterpret_cast<Datum **>(this + 1); }
 };
 static_assert(sizeof(CommuteTokenList) % sizeof(Datum *) == 0);
@@ -151,31 +150,31 @@ struct alignas(64) Extra {
   TaskName *after = nullptr;              // explicit predecessors: few_after, or long_after
   uint64_t work = 0;
   uint32_t nafter = 0;
-  uint32_t worker = CONSORT_NONE;         // bound to it
-  uint32_t team = CONSORT_NONE;           // bound to it, led by `worker`; or popped for it: it waits for its data
-  uint32_t context = 0;                   // number of its own (sched/context.hpp); 0: the runtime's. Counted there
-  uint32_t chunks = 0;                    // the first record that is borrowed for its LinkChunk
-  SpinLock lock;                          // tickets: several issuers may add
-  bool is_beside_record = false;          // made by TaskArena; else its task is a recording's, and ends by its kind
+  uint32_t worker = CONSORT_NONE;         // bound to this worker
+  uint32_t team = CONSORT_NONE;           // bound to this team, led by `worker`; or popped for it and waiting for data
+  uint32_t context = 0;                   // of its own context (sched/context.hpp); 0: the runtime's. Counted there
+  uint32_t chunks = 0;                    // the first record borrowed for its LinkChunk
+  SpinLock lock;                          // tickets: several issuers may add concurrently
+  bool is_beside_record = false;          // made by TaskArena; else its task belongs to a recording, and ends by its kind
   TaskOptions *more = nullptr;            // with kMore; by new
   void *spill = nullptr;                  // accesses and arguments that fit nowhere else
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
-  CommuteTokenList *tokens = nullptr;     // of all data that it uses in any order with others, where these are several
-  Staging *staging = nullptr;             // its data on their way, or pinned (memory/memory.hpp); by new
-  Staging *reserved = nullptr;            // becomes that when its turn comes (Memory::reserve()); by new
+  CommuteTokenList *tokens = nullptr;     // of all data on which it commutes, if these are several
+  Staging *staging = nullptr;             // its data in flight, or pinned (memory/memory.hpp); by new
+  Staging *reserved = nullptr;            // becomes `staging` at its turn (Memory::reserve()); by new
   uint32_t ntickets = 0, ticket_room = 0;
   char *long_name = nullptr;
   TaskName *long_after = nullptr;
   char short_name[kShortName];
   TaskName few_after[kFewAfter];
 
-  Extra() noexcept {}                     // leaves the last line as it is
+  Extra() noexcept {}                     // leaves the last line uninitialised
   Extra(const Extra &) = delete;          // it points into itself
   Extra &operator=(const Extra &) = delete;
-  bool set_name(const char *) noexcept;   // copies it. False: no memory
-  // Room for the names of `n` predecessors in all, which keeps the first `nafter`. False: no memory.
+  bool set_name(const char *) noexcept;   // copies it. False: out of memory
+  // Reserves names of `n` predecessors in all and keeps the first `nafter`. Returns false if out of memory.
   bool make_room_after(uint32_t n) noexcept;
-  // Nothing is to be done with it where its task ends.
+  // Returns whether it needs no action when its task ends.
   bool is_idle_at_end() const noexcept {
     return is_beside_record &&
            !(reinterpret_cast<uintptr_t>(done) | reinterpret_cast<uintptr_t>(more) | reinterpret_cast<uintptr_t>(spill) |
@@ -188,10 +187,12 @@ static_assert(sizeof(Extra) == 192 && offsetof(Extra, more) == 64);
 
 class TaskArena;
 
-// Acquire: what the predecessors did is seen. False: a queue may run or refuse the task already, if it follows them.
+// acquire: the stores of the predecessors are visible. False: a queue may already run or refuse a task that follows
+// them.
 inline bool predecessors_ended(const Task &t) noexcept { return !(t.pending.load(std::memory_order_acquire) & 0xffffffff); }
 
-// Is this still the record of that name, or has the task ended? acquire: what a finished task did is visible.
+// Returns whether the record still has that name; false: the task has ended. acquire: the stores of an ended task are
+// visible.
 inline bool is_live(const Task &record, TaskName name) noexcept {
   return word::generation(record.word.load(std::memory_order_acquire)) == name >> 32;
 }

@@ -1,7 +1,8 @@
-// task_arena.hpp — the records of all tasks, and beside each record the memory for what does not fit there.
+// task_arena.hpp — the records of all tasks, and overflow memory beside each record.
 //
-// Ranges with one slot for each record, found by the record's number: records, extras, links, and payloads of two sizes. A
-// slot costs nothing until it is touched. It belongs to whoever owns the record, so taking it neither allocates nor fails.
+// Address ranges with one slot for each record, found by the record's number: records, extras, links, and payloads of
+// two sizes. A slot costs nothing until it is touched. It belongs to the owner of the record, so taking it neither
+// allocates nor fails.
 #pragma once
 #include <algorithm>
 
@@ -24,15 +25,15 @@ class TaskArena : public Arena<Task> {
     large_.limit_to(least);
     return true;
   }
-  // Of a task that has none yet.
+  // Precondition: the task has none yet.
   Extra *make_extra(Task *t) const noexcept {
     t->extra = new (extras_.at(index(t))) Extra;
     t->extra->is_beside_record = true;
     return t->extra;
   }
-  const Extra *extra_of(const Task *record) const noexcept { return extras_.at(index(record)); }  // its place
+  const Extra *extra_of(const Task *record) const noexcept { return extras_.at(index(record)); }  // its address
   LinkChunk &links(uint32_t number) const noexcept { return *links_.at(number); }
-  // Room for accesses and values behind the record. nullptr: `bytes` are more than fit there.
+  // Memory for accesses and values beside the record. nullptr: `bytes` do not fit.
   std::byte *payload(uint32_t number, uint64_t bytes) const noexcept {
     if (bytes <= kSmallPayload) return small_.at(number)->bytes;
     return bytes <= kLargePayload ? large_.at(number)->bytes : nullptr;

@@ -1,7 +1,6 @@
-// task_bytes.hpp — how much data a task has: the sum of its data's bytes, exact, each datum once however often it is
-// named.
+// task_bytes.hpp — the sum of the bytes of a task's data, exact; each datum counts once, however often it is named.
 //
-// Pure; for whoever holds the task, whose data do not change size while it is not over.
+// Pure; for a thread that owns the task, whose data do not change size before its end.
 #pragma once
 #include <consort/scheduler.h>
 

@@ -1,7 +1,8 @@
-// task_fifo.hpp — tasks in a row, first in, first out, linked by the numbers of their records through a table beside them.
+// task_fifo.hpp — a first-in first-out list of tasks, linked by record numbers through a table beside the records.
 //
-// For tasks whose own words are in use. Adding needs no memory, since it happens where nothing may fail. The owner guards a
-// row; a task is in one row of a table at a time. The table is address space that costs nothing until it is touched.
+// For tasks whose own words are in use. Adding allocates nothing, because callers cannot handle a failure. The owner
+// guards a list; a task is in one list of a table at a time. The table is address space that costs nothing until
+// touched.
 #pragma once
 #include "task/task_arena.hpp"
 
@@ -9,7 +10,7 @@ namespace consort {
 
 class TaskFifo {
  public:
-  using Links = Arena<uint32_t>;  // by number of a record: that of the next one; 0: none
+  using Links = Arena<uint32_t>;  // by record number: the next record; 0: none
 
   bool empty() const noexcept { return !first_; }
   void push_back(const TaskArena &tasks, const Links &links, const Task *t) noexcept {
@@ -18,13 +19,13 @@ class TaskFifo {
     (first_ ? *links.at(last_) : first_) = number;
     last_ = number;
   }
-  void append(const Links &links, TaskFifo &other) noexcept {  // which is empty afterwards
+  void append(const Links &links, TaskFifo &other) noexcept {  // `other` is empty afterwards
     if (other.empty()) return;
     (first_ ? *links.at(last_) : first_) = other.first_;
     last_ = other.last_;
     other.first_ = 0;
   }
-  // The first of that kind leaves the row. nullptr: there is none.
+  // Removes and returns the first task for which `is` is true. nullptr: none.
   template <class F>
   Task *take(const TaskArena &tasks, const Links &links, F is) noexcept {
     uint32_t before = 0;

@@ -11,8 +11,8 @@ constexpr uint32_t kCarve = 64;
 
 bool ThreadState::drain_returned() noexcept {
   if (!returned.load(std::memory_order_relaxed)) return false;
-  // The count first: it is added behind its batch, so what is counted here is in the chain below. nfree never says
-  // more than there are. acquire and the release in flush_records() keep that order.
+  // The count first: it is added after its batch, so the counted records are in the chain below. nfree never exceeds
+  // the number of records. acquire and the release in flush_records() keep that order.
   nfree += returned_count.exchange(0, std::memory_order_acquire);
   Task *chain = returned.exchange(nullptr, std::memory_order_acquire);  // pairs with the release in flush_records()
   if (free) {
@@ -30,7 +30,7 @@ bool ThreadState::carve(uint32_t n) noexcept {
   for (uint32_t i = n; i-- > 0;) {
     Task *t = rt.tasks.at(first + i);
     t->thread = id;
-    t->word.store(uint64_t{1} << 32, std::memory_order_relaxed);  // generations begin at 1: the name 0 names nothing
+    t->word.store(uint64_t{1} << 32, std::memory_order_relaxed);  // generations begin at 1: the name 0 is invalid
     t->extra = reinterpret_cast<Extra *>(free);
     free = t;
   }
@@ -65,7 +65,7 @@ void ThreadState::flush_records() noexcept {
   if (!back_count) return;
   ThreadState &owner = *rt.threads.at(back_thread);
   Task *old = owner.returned.load(std::memory_order_relaxed);
-  do {  // an old head that was taken and came back in between is as good a tail as ever
+  do {  // a head that was taken and came back meanwhile is a valid tail
     back_last->extra = reinterpret_cast<Extra *>(old);
   } while (
       !owner.returned.compare_exchange_weak(old, back_first, std::memory_order_release, std::memory_order_relaxed));

@@ -31,8 +31,8 @@ void abandon(ThreadState &thread) noexcept {
   thread.orphan.store(true, std::memory_order_release);  // pairs with the acquire in adopt_or_add()
 }
 
-// All states of this thread; leaves them behind when the thread ends. Under a pthread key, not thread_local: a
-// destructor that cannot be registered for want of memory is an error there, and an abort here.
+// All states of this thread; abandons them when the thread ends. Under a pthread key, not thread_local: if registering
+// the destructor fails for lack of memory, a key returns an error and thread_local aborts.
 struct TaskLeftovers {
   struct Entry { uint64_t number; ThreadState *thread; };
   std::vector<Entry> entries;

@@ -1,4 +1,4 @@
-// thread_states.hpp — the states of all threads of a runtime, and which of them is the calling thread's.
+// thread_states.hpp — the states of all threads of a runtime, and the lookup of the calling thread's state.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace consort {
 
 struct Core;
 
-// The states of all threads that ever were; a number finds its thread state. Grows only.
+// All thread states ever made, by number. Only grows.
 class ThreadStates {
  public:
   static constexpr uint32_t kMost = 4096;
@@ -18,7 +18,7 @@ class ThreadStates {
   // pairs with the release in adopt_or_add()
   ThreadState *at(uint32_t i) const noexcept { return all_[i].load(std::memory_order_acquire); }
   uint32_t size() const noexcept { return n_.load(std::memory_order_acquire); }
-  // The state of a thread that has ended, else a new one. nullptr: 4096 threads at once, or no memory.
+  // Reuses the state of an ended thread, or makes a new one. nullptr: 4096 concurrent threads, or out of memory.
   ThreadState *adopt_or_add(Core &, uint32_t batch) noexcept;
   template <class F> void each(F f) const {
     const uint32_t n = size();
@@ -29,10 +29,10 @@ class ThreadStates {
   friend struct Debug;
   std::mutex mutex_;
   std::atomic<ThreadState *> all_[kMost] = {};  // see at()
-  std::atomic<uint32_t> n_{0};  // release in adopt_or_add() pairs with size(): states below are there
+  std::atomic<uint32_t> n_{0};  // release in adopt_or_add() pairs with size(): states below exist
 };
 
-// The state becomes the calling thread's: of a worker's thread for its whole life. See Core::this_thread() for others.
+// Makes it the calling thread's state, for the whole life of a worker's thread. Core::this_thread() does so for others.
 void keep_thread(const Core &, ThreadState &) noexcept;
 
 // The runtime that this thread used last, and its thread state there. Trivial, so that reading it is one load.
@@ -41,6 +41,6 @@ struct CurrentThread {
   ThreadState *thread;
 };
 extern thread_local constinit CurrentThread current_thread;
-ThreadState *worker_thread() noexcept;  // of a thread that a worker started; nullptr: the calling thread is another
+ThreadState *worker_thread() noexcept;  // of a thread started by a worker; nullptr: another thread
 
 }  // namespace consort

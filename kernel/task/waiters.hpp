@@ -1,7 +1,7 @@
-// waiters.hpp — the threads that sleep in a wait, and how the end of a task wakes them.
+// waiters.hpp — the list of threads that sleep in a wait, woken by the end of a task.
 //
-// A thread enters a Waiter, announces what it waits for (exec/wait_condition.hpp), looks once more, and sleeps on its
-// parker. The list consists of the waiters on the threads' stacks, so a wait needs no memory. Any thread wakes.
+// A thread enters a Waiter, announces its condition (exec/wait_condition.hpp), checks once more, and sleeps on its
+// parker. The list consists of the waiters on the threads' stacks, so a wait allocates nothing. Any thread wakes.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -16,7 +16,7 @@ class Waiter;
 
 class Waiters {
  public:
-  // False: no thread waits. After light(), which pairs with the heavy fence of WaitCondition::announce().
+  // False: no thread waits. Call after light(), which pairs with the heavy fence of WaitCondition::announce().
   bool any() const noexcept { return n_.load(std::memory_order_relaxed) != 0; }
   // Wakes the threads that wait for this group, and those that wait for no single group.
   void wake(const Group *idle = nullptr) noexcept;
@@ -28,8 +28,8 @@ class Waiters {
   Waiter *first_ = nullptr;
 };
 
-// A thread in the list. A thread that waits for one group is woken for that group alone: thousands of bodies may wait,
-// each for its own children. only: nullptr if anything may be what it waits for.
+// A thread in the list. A thread that waits for one group is woken for that group alone, since thousands of bodies may
+// wait, each for its own children. only: nullptr if any event may fulfil the condition.
 class Waiter {
  public:
   Waiter(Waiters &, Parker &, const Group *only) noexcept;

@@ -9,7 +9,7 @@ namespace consort {
 
 bool Worker::try_take() noexcept {
   uint32_t free = token::kFree;
-  // acquire pairs with the release of whoever gave it up: the worker's own fields move with the token
+  // acquire pairs with the release of the former holder: the worker's own fields move with the token
   if (token.load(std::memory_order_relaxed) != free ||
       !token.compare_exchange_strong(free, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed))
     return false;
@@ -23,11 +23,12 @@ void Worker::give_up() noexcept {
 
 bool Worker::try_lease(ThreadState &thread, bool for_now) noexcept {
   uint32_t free = token::kFree;
-  if (leased_to(thread)) {  // lent
+  if (leased_to(thread)) {  // leased
     thread.lease = this;
     return true;
   }
-  // Whom a gang calls is not lent: its own thread is to join. But whoever waits may be the only one to step it.
+  // A worker called by a gang is not leased: its own thread must join. A waiting thread may, since it may be the only
+  // one to step it.
   const auto wanted = [&]() noexcept { return !for_now && called.load(std::memory_order_relaxed); };
   if (has_queue || wanted() || token.load(std::memory_order_relaxed) != free ||
       !token.compare_exchange_strong(free, token::lease(thread.id), std::memory_order_acquire,
@@ -37,7 +38,7 @@ bool Worker::try_lease(ThreadState &thread, bool for_now) noexcept {
     give_up();
     return false;
   }
-  // Set under the token, which we have acquired: seen if it was set before.
+  // Set under the token, which this thread has acquired: it is seen if it was set before.
   if (!for_now && vacant()) [[unlikely]] {
     token.store(token::kFree, std::memory_order_release);
     return false;
@@ -45,7 +46,7 @@ bool Worker::try_lease(ThreadState &thread, bool for_now) noexcept {
   thread.lease = this;
   show_awake();
   // Pairs with the heavy fence at the end of watch(). The exchange above is no fence: on a weakly ordered processor the
-  // look at `watched` may come before the lease is visible.
+  // load of `watched` may come before the lease is visible.
   fence::light(core.asymmetric);
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
   return true;
@@ -62,7 +63,7 @@ void Worker::held_to_lease(ThreadState &thread) noexcept {
     return give_up();
   }
   token.store(token::lease(thread.id), std::memory_order_release);
-  // A lease is always watched: else a worker would be lost to everybody while its lessee does something else.
+  // A lease is always watched, or the worker would be unusable while its lessee does something else.
   fence::light(core.asymmetric);  // pairs with the heavy fence at the end of watch()
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
 }

@@ -1,13 +1,13 @@
-// worker.hpp — a unit's turn to run tasks, as every room knows it: the token, the mailbox and the wakes.
+// worker.hpp — a worker as every room knows it: token, mailbox and wake-ups.
 //
-// A worker is a token, not a thread: whoever holds it may step(). Each worker has a thread on duty that holds
-// the token when nobody else does. A thread that submits leases the token of a free worker: it pushes as that
-// worker and runs its tasks when it waits, so that submitter and worker share one core; when it falls silent,
-// the thread on duty takes the token within a watch tick. A submitter that finds none free (it was off its core for
-// longer than that) asks for one back, so that there are not more threads at work than workers.
+// A worker is a token, not a thread: the holder of the token may step(). Each worker has a thread on duty, which holds
+// the token when no other thread does. A submitting thread leases the token of a free worker: it pushes as that worker
+// and runs its tasks when it waits, so submitter and worker share one core. When the submitter is silent for a watch
+// tick, the thread on duty takes the token. A submitter that finds no free token (it was off its core for longer) asks
+// for one back, so that no more threads than workers are active.
 //
-// The threads of a worker and the step that runs tasks are its Executor's (exec/executor.hpp). Fields are the token
-// holder's, but for those that say otherwise.
+// The threads of a worker and the step that runs tasks belong to its Executor (exec/executor.hpp). Fields are used by
+// the token holder, unless marked otherwise.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -37,35 +37,36 @@ struct Worker {
   const Unit &unit;
   const uint32_t klass;
   const uint64_t reach;
-  const bool has_queue;                          // its unit runs by itself: tasks are issued on a queue
+  const bool has_queue;                          // the unit runs by itself: tasks are issued on a queue
 
-  alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any] release of who gives it up, acquire of who takes it
-  std::atomic<uint32_t> asked{0};                // [any] by a submitter: the lease that it wants; see Executor::lend()
-  std::atomic<bool> watched{false};              // [any] the thread on duty looks every tick; see Executor::watch()
-  // [any] The parker that a wake for this worker reaches. Release in Executor::show_asleep() pairs with the acq_rel exchange
-  // of the thread that wakes it, which sees an initialised parker; the fences are those of show_asleep() and rouse().
+  alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any] release where it is given up, acquire where it is taken
+  std::atomic<uint32_t> asked{0};                // [any] the lease that a submitter asks for; see Executor::lend()
+  std::atomic<bool> watched{false};              // [any] the thread on duty checks every tick; see Executor::watch()
+  // [any] The parker that a wake for this worker reaches. Release in Executor::show_asleep() pairs with the acq_rel
+  // exchange of the thread that wakes it, which sees an initialised parker; the fences are those of show_asleep() and
+  // rouse().
   std::atomic<Parker *> sleeping{nullptr};
   // [any] tasks bound to this worker, linked by pub.sched[0], newest first
   std::atomic<Task *> mailbox{nullptr};  // release in post(), acquire in Executor::next_bound()
   Task *bound = nullptr;                         // from the mailbox, oldest first
-  std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way; relaxed: a count
-  // Gangs (exec/gang.hpp) that wait for this worker, and the one that it has joined. Counted up with its place in the list,
-  // down where it is released, both release: whoever steps here acquires, or asks the list under its mutex.
+  std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are in flight; relaxed: a count
+  // Gangs (exec/gang.hpp) that wait for this worker, plus the one that it has joined. Incremented when listed,
+  // decremented at the release, both with release: the stepping thread acquires, or reads the list under its mutex.
   std::atomic<uint32_t> called{0};
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
 
-  // Ready tasks that a submitting thread keeps back for a moment, to hand them over together: while nobody sleeps,
-  // and for a few submissions at most. Whoever has the token (or its lease, inside a submission) may touch them;
-  // whoever takes the token pushes them first (sched/kept_tasks.hpp).
+  // Ready tasks that a submitting thread holds back briefly, to push them together: while no worker sleeps, and for a
+  // few submissions at most. Used by the holder of the token (or of its lease, inside a submission). A thread that
+  // takes the token pushes them first (sched/kept_tasks.hpp).
   static constexpr uint32_t kKept = 8, kKeptFor = 64;
   Task *kept[kKept];
   uint32_t nkept = 0, kept_age = 0;
 
   // -- the token --
   bool try_take() noexcept;                      // free → held
-  void give_up() noexcept;                       // held → free; the thread on duty is told if there is work
-  // free → leased to the thread state; refused while the duty is vacant, for nobody would watch it, unless it is for_now:
-  // lease_to_held() follows at once
+  void give_up() noexcept;                       // held → free; wakes the thread on duty if there is work
+  // free → leased to the thread state. Refused while the duty is vacant, because no thread would watch the lease,
+  // unless for_now: lease_to_held() follows at once
   bool try_lease(ThreadState &, bool for_now = false) noexcept;
   bool lease_to_held(ThreadState &) noexcept;
   void held_to_lease(ThreadState &) noexcept;           // or free: see try_lease()
@@ -73,25 +74,25 @@ struct Worker {
   bool leased_to(const ThreadState &thread) const noexcept {
     return token.load(std::memory_order_acquire) == token::lease(thread.id);
   }
-  void ask_for_lease(ThreadState &) noexcept;           // of the thread on duty
+  void ask_for_lease(ThreadState &) noexcept;           // from the thread on duty
   void wake_duty() noexcept;
   bool vacant() const noexcept { return vacant_.load(std::memory_order_relaxed); }  // [any] a hint
 
-  void show_awake() noexcept;                    // it was shown asleep: no push wakes it any more
-  // [any] Into the mailbox, and wakes. offered: it comes by here first, then goes to the policy; else it is this
-  // worker's.
+  void show_awake() noexcept;                    // clears its sleeper bit: no push wakes it any more
+  // [any] Adds the task to the mailbox and wakes the worker. offered: this worker gets it first, then the policy; else
+  // it is bound to this worker.
   void post(Task *, bool offered = false) noexcept;
-  void rouse() noexcept;                         // [any] there is news in its mailbox, or of a gang: whoever sleeps there looks
+  void rouse() noexcept;                         // [any] its mailbox or a gang has news: wakes a sleeping thread
 
  protected:
   ~Worker() = default;
 
   std::atomic<Parker *> duty_{nullptr};  // release pairs with wake_duty(); relaxed: compared alone
-  // written under the mutex of the executor's crew: who is on duty waits in a body, for no spare was to be had
+  // written under the executor's crew mutex: the thread on duty waits in a body, and no spare was available
   std::atomic<bool> vacant_{false};
 };
 
-// The number of a worker; CONSORT_NONE of none.
+// The number of a worker; CONSORT_NONE for nullptr.
 inline uint32_t number_of(const Worker *w) noexcept { return w ? w->id : CONSORT_NONE; }
 
 }  // namespace consort
