@@ -9,7 +9,7 @@ AccessOrder *discipline_of(Datum &d) noexcept {
   AccessOrder *discipline = discipline_if_any(d);
   if (discipline) return discipline;
   discipline = new (std::nothrow) AccessOrder;
-  // release: whoever finds it finds what it says. Only the holder of the right makes one.
+  // release: another thread that finds it sees its contents. Only the holder of the right makes one.
   if (discipline) d.discipline.store(discipline, std::memory_order_release);
   return discipline;
 }

@@ -1,9 +1,9 @@
-// access_order.hpp — how the accesses of one datum are ordered, where that is more than readers and writers.
+// access_order.hpp — the order of accesses of one datum beyond readers and writers.
 //
-// Few data have one; it lives as long as the datum. Its fields change under the submission right of the datum (its
-// lock, or that of the datum that it is a part or a copy of, when there are several submitters), but for the token,
-// which running tasks take. A datum whose state does not let plain accesses through is marked odd, in its generation:
-// the short way of submission then does not know its name, at no cost to others.
+// Few data have one; it lives as long as the datum. Its fields change under the datum's submission right: its lock, or
+// that of the datum of which it is a part or copy, if there are several submitters. The token is taken by running
+// tasks. A datum that does not permit plain accesses is marked odd in its generation. The fast submission path then
+// does not find its name, at no cost to other data.
 #pragma once
 #include <memory>
 #include <vector>
@@ -20,31 +20,32 @@ struct PartitionPlan;
 struct Reduction;
 
 struct AccessOrder final : DatumOrder {
-  // What the names among a datum's readers are: tasks that may run together, one at a time, or on copies of their own.
+  // The meaning of the names among a datum's readers: tasks that may run together, one at a time, or on copies of their
+  // own.
   enum class Phase : uint8_t { kTogether, kOneByOne, kOnCopies };
 
   AccessOrder();
   ~AccessOrder() override;
 
   Phase phase = Phase::kTogether;
-  bool ordered = true;                // false: accesses make no order
+  bool ordered = true;                // false: accesses are not ordered
   std::vector<TaskName> loose;        // unfinished tasks that use it without order
   std::unique_ptr<Reduction> reduction;
-  Reduction *copy_of = nullptr;       // this datum is one of its copies
+  Reduction *copy_of = nullptr;       // set if this datum is a copy of that reduction
   std::unique_ptr<Formats> formats;   // other layouts of this datum
-  Formats *format_of = nullptr;       // this datum is one of these: DatumOrder::number says which
+  Formats *format_of = nullptr;       // set if this datum is one of these: DatumOrder::number is its index
   // -- in a tree of parts (partition_order.hpp) --
-  PartitionPlan *part_of = nullptr;   // settled before any thread knows the part, as is the next
-  uint32_t depth = 0;                 // plans between it and the datum that is part of none
+  PartitionPlan *part_of = nullptr;   // constant before the part is visible to other threads, as is the next
+  uint32_t depth = 0;                 // number of plans between it and the datum that is no part
   PartitionPlan *plans = nullptr;              // of this datum, linked by PartitionPlan::next
 
   bool in_tree() const noexcept { return part_of || plans; }
 
-  // Of the one that runs, in a phase one by one. On a line of its own: submitters look at the rest all the time.
+  // Of the running task, in a phase one by one. On a line of its own, since submitters read the rest all the time.
   alignas(64) CommuteToken token;
 };
 
-// Finds or makes it. nullptr: no memory. The caller has the right, or the datum is not known to anybody yet.
+// Finds or makes it. nullptr: out of memory. Precondition: the caller has the right, or the datum is not visible yet.
 AccessOrder *discipline_of(Datum &) noexcept;
 inline AccessOrder *discipline_if_any(const Datum &d) noexcept {
   return static_cast<AccessOrder *>(d.discipline.load(std::memory_order_acquire));
@@ -54,13 +55,13 @@ inline bool is_part(const Datum &d) noexcept {
   return discipline && discipline->part_of;
 }
 
-// Do plain accesses have to go the long way? Under the right, after any change that may matter.
+// Updates whether plain accesses must use the slow path. Under the right, after any relevant change.
 void mark_odd(Datum &) noexcept;
 
-// Lets go of the names that are over; room for one more. False: no memory.
+// Removes the names of ended tasks and makes room for one more. Returns false if out of memory.
 bool note_loose(const TaskGraph &, AccessOrder &) noexcept;
 
-// Does an access share the datum with others of its kind, or does it have it alone in the order?
+// Returns whether the access shares the datum with others of its kind, or has it exclusively in the order.
 constexpr bool shares(uint32_t mode) noexcept { return !(mode & CONSORT_M_W) || (mode & CONSORT_M_COMMUTE); }
 constexpr bool changes(uint32_t mode) noexcept { return mode & (CONSORT_M_W | CONSORT_M_REDUX); }
 

@@ -9,7 +9,7 @@
 
 namespace consort {
 
-// Here, for Reduction and Formats are complete.
+// Defined here, where Reduction and Formats are complete.
 AccessOrder::AccessOrder() = default;
 AccessOrder::~AccessOrder() = default;
 
@@ -21,7 +21,7 @@ Phase wanted_by(uint32_t mode) noexcept {
   return mode & CONSORT_M_REDUX ? Phase::kOnCopies : mode & CONSORT_M_COMMUTE ? Phase::kOneByOne : Phase::kTogether;
 }
 
-// Ends the phase that the datum is in, so that the names among its readers are of no kind.
+// Ends the datum's phase, so that the names among its readers have no special meaning.
 consort_status leave_phase(SubmissionDraft &draft, Datum &d, AccessOrder &discipline, bool contents_matter) noexcept {
   consort_status s = CONSORT_OK;
   if (discipline.phase == Phase::kOnCopies) s = contents_matter ? unite(draft, d) : forget_copies(draft, d);
@@ -38,7 +38,7 @@ consort_status enter_plainly(SubmissionDraft &draft, Datum &d, AccessOrder &disc
                              bool contents_matter) noexcept {
   if (discipline.phase == Phase::kTogether) return CONSORT_OK;
   if (!alone || discipline.phase == Phase::kOnCopies) return leave_phase(draft, d, discipline, contents_matter);
-  discipline.phase = Phase::kTogether;  // it waits for all of them, whatever they are
+  discipline.phase = Phase::kTogether;  // the access waits for all of them, whatever their kind
   return CONSORT_OK;
 }
 
@@ -81,7 +81,7 @@ bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (!discipline || !discipline->ordered || discipline->formats || d.keeper || discipline->phase != wanted_by(mode) ||
       !is_open(*discipline))
     return false;
-  // a fixed tree's members hang on their copies, too; see read_uses()
+  // members of a fixed tree are also linked to their copies; see read_uses()
   return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !copies_are_moved(discipline->reduction->rt));
 }
 

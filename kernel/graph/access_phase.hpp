@@ -1,4 +1,4 @@
-// access_phase.hpp — brings the data of a submission into the phases that its accesses want (AccessOrder::Phase).
+// access_phase.hpp — brings the data of a submission into the phase that each access needs (AccessOrder::Phase).
 #pragma once
 #include "graph/access_order.hpp"
 
@@ -6,13 +6,13 @@ namespace consort {
 
 struct SubmissionDraft;
 
-// Before a draft is linked, under the right: brings each of its data into the phase that its access wants, by tasks of
-// the kernel's own where need be. < 0: refused, told; what was inserted stays, and does no harm.
+// Before a draft is linked, under the right: brings each of its data into the phase of its access, by internal tasks if
+// necessary. < 0: refused, error text set; tasks inserted so far remain and are harmless.
 consort_status enter_phases(SubmissionDraft &) noexcept;
-// Under the right: would an access that commutes or reduces join others of its kind at the end of the chain, so that
-// nothing but its link is missing? No: enter_phases() knows what to do, or what is wrong.
+// Under the right: returns whether a commuting or reducing access can join others of its kind at the end of the chain,
+// so that it only needs a link. Otherwise enter_phases() acts or reports the error.
 bool goes_beside(const Datum &, uint32_t mode) noexcept;
-// The datum alone: leaves whatever phase it is in for a plain access, which has it alone or shares it.
+// One datum: ends its phase for a plain access, which is exclusive or shared.
 consort_status enter_plainly(SubmissionDraft &, Datum &, AccessOrder &, bool alone, bool contents_matter) noexcept;
 
 }  // namespace consort

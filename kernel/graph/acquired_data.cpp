@@ -23,7 +23,7 @@ consort_status check_held(TaskGraph &rt, const Task &hold, Datum &d, uint32_t mo
     return set_errorf(s, "datum '%s' cannot be brought home: %.*s", rt.data.name(d).c_str(), static_cast<int>(why.size()),
                       why.data());
   if (data_state::space(state) == data_state::kMany) {
-    // What was at home when this was to be brought there is good; another home is none that the host could look at.
+    // Contents at home were copied to the home chosen at the staging; the host cannot access any other.
     const uint32_t home = hold.extra && hold.extra->staging ? CONSORT_NONE : rt.graph_memory->home_of(d);
     return home == CONSORT_NONE || home == rt.topology->home()
                ? CONSORT_OK
@@ -55,7 +55,7 @@ void stop_expecting_held(ThreadState &thread) noexcept {
 void note_held(ThreadState &thread, TaskName name, Datum &d, uint32_t mode, bool later) noexcept {
   std::lock_guard lock(thread.held_lock);
   --thread.expected;
-  thread.held.push_back({name, &d, mode, later});  // there is room
+  thread.held.push_back({name, &d, mode, later});  // capacity is reserved
   if (!later) thread.nholds.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -1,22 +1,23 @@
-// acquired_data.hpp — data that the application has entered: who holds what, and those who are told when their turn comes.
+// acquired_data.hpp — data acquired by the application: the holds of each thread, and the grants of later holds.
 //
-// The list stands in the thread state that asked; another thread may let go. Any thread, under that thread state's lock.
+// The list is in the thread state of the acquiring thread; another thread may release. Any thread, under that thread
+// state's lock.
 #pragma once
 #include "graph/task_graph.hpp"
 
 namespace consort {
 
-// With the datum granted: is there something to read, or memory to write to?
+// Precondition: the datum is granted. Checks that there are contents to read, or memory to write to.
 consort_status check_held(TaskGraph &, const Task &hold, Datum &, uint32_t mode) noexcept;
 
-// Room for one more. May throw bad_alloc.
+// Reserves one entry. May throw bad_alloc.
 void expect_held(ThreadState &);
 void stop_expecting_held(ThreadState &) noexcept;
-void note_held(ThreadState &, TaskName, Datum &, uint32_t mode, bool later) noexcept;  // that was expected
+void note_held(ThreadState &, TaskName, Datum &, uint32_t mode, bool later) noexcept;  // precondition: an entry was reserved
 uint32_t let_go_held(ThreadState &, TaskName) noexcept;  // its mode; 0: not held (any more)
 
-// A hold of somebody who did not wait has its turn: tells. True: it is over, for it could not be granted; else it may
-// be gone.
+// The turn of a hold whose thread does not wait: calls its function. Returns true if it is over, because it could not
+// be granted; otherwise it may be gone.
 bool grant(TaskGraph &, ThreadState &, Task *) noexcept;
 
 }  // namespace consort

@@ -26,8 +26,8 @@ void push_again(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   rt.policy.push(rt, number_of(thread.seat), &t, 1, CONSORT_PUSH_RETRIED);
 }
 
-// Passes the token on until somebody keeps it or nobody wants it. A task of one token that now has it: the first is
-// answered where the caller may have it, all others are pushed.
+// Passes the token on until a task keeps it or none wants it. The first task that now has its only token is returned if
+// `answer`; all others are pushed.
 Task *pass_on(TaskGraph &rt, ThreadState &thread, CommuteToken &token, bool answer) noexcept {
   while (Task *next = token.give()) {
     CommuteTokenList *list = next->extra ? next->extra->tokens : nullptr;
@@ -69,9 +69,9 @@ bool take_several(TaskGraph &rt, ThreadState &thread, Task *t, CommuteTokenList 
 }  // namespace
 
 bool list_tokens(SubmissionDraft &draft) noexcept {
-  if (draft.t->bits & kSpecial) return true;  // without a body it needs nothing for itself alone
+  if (draft.t->bits & kSpecial) return true;  // a task without a body needs no exclusive access
   uint32_t n = 0;
-  if (draft.t->bits & kSpecial) return true;  // it runs nothing that others could disturb
+  if (draft.t->bits & kSpecial) return true;  // it has no body that another could disturb
   for (uint32_t i = 0; i < draft.nclaims; ++i) n += wants_token(draft.claims[i].mode);
   if (!n) return true;
   draft.t->bits |= kTokens;
@@ -103,7 +103,7 @@ Task *give_tokens(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (CommuteTokenList *list = t->extra ? t->extra->tokens : nullptr) {
     for (; list->held; --list->held) pass_on(rt, thread, token_of(list->datum()[list->held - 1]), false);
     TaskName mine = t->pub.id;
-    rt.elder.compare_exchange_strong(mine, 0, std::memory_order_relaxed);  // it ended without ever having them all
+    rt.elder.compare_exchange_strong(mine, 0, std::memory_order_relaxed);  // it ended without ever having all its tokens
     return nullptr;
   }
   return t->bits & kTokensHeld ? pass_on(rt, thread, token_of(only_one(*t)), true) : nullptr;

@@ -1,9 +1,9 @@
-// commute.hpp — a popped task takes the tokens of all data that it uses in any order with others, or none.
+// commute.hpp — takes the commute tokens of a popped task: all of them, or none.
 //
-// Tokens of several data are tried in the order of their addresses; on a refusal all are given back and the task is
-// parked where it was refused. One that was refused often becomes the elder: it alone may keep what it has while it is
-// parked, so it gets there, and no circle can form. A task of one token gets it handed over and keeps it while it waits
-// to be popped again: it holds all that it needs.
+// Tokens of several data are tried in the order of their addresses. On a refusal all are returned, and the task is
+// parked where it was refused. A task that was refused often becomes the elder. Only the elder may keep its tokens
+// while it is parked, so it succeeds, and no cycle can form. A task with one token receives it directly and keeps it
+// until it is popped again, since it needs nothing else.
 #pragma once
 #include "graph/task_graph.hpp"
 
@@ -11,12 +11,12 @@ namespace consort {
 
 struct SubmissionDraft;
 
-// Which tokens a draft's task will need; sorted, where there are several. False: no memory.
+// Lists the tokens that a draft's task will need, sorted, if there are several. Returns false if out of memory.
 bool list_tokens(SubmissionDraft &) noexcept;
-// False: parked; the task is not the caller's any more.
+// Returns false if the task was parked; it then no longer belongs to the caller.
 bool take_tokens(TaskGraph &, ThreadState &, Task *) noexcept;
-// The task is over, its data settled. A task that has got its only token by it, to be run or pushed; others are pushed
-// here.
+// Precondition: the task has ended and its data are settled. Returns a task that thereby has its only token, to be run
+// or pushed; others are pushed here.
 Task *give_tokens(TaskGraph &, ThreadState &, Task *) noexcept;
 
 }  // namespace consort

@@ -1,7 +1,7 @@
-// complete.hpp — how a task leaves: its data settled, its name retired, its successors released.
+// complete.hpp — the end of a task: settles its data, invalidates its name, releases its successors.
 //
-// Called by whoever ran it, or made it ready if it has no body. Iterative: an empty task that becomes ready
-// here is finished here, without recursion.
+// Called by the thread that ran it, or that made it ready if it has no body. Iterative: a task without a body that
+// becomes ready here is also ended here, without recursion.
 #pragma once
 #include "graph/task_graph.hpp"  // first: it brings consort.h
 
@@ -12,13 +12,13 @@
 
 namespace consort {
 
-// The task's end. Returns a successor to run in place, if `bypass_for` is a worker that may; else nullptr.
-// After this the record belongs to somebody else.
+// Ends the task. Returns a successor to run in place if the worker `bypass_for` may do so, else nullptr. Afterwards the
+// record no longer belongs to the caller.
 Task *complete(TaskGraph &, ThreadState &, Task *, consort_status, Worker *bypass_for) noexcept;
 
 // -- tasks that have become ready ------------------------------------------------------------------------------
 
-// Hands the batch to the policy. What has no body or a hook stays.
+// Pushes the batch to the policy. Tasks without a body or with a hook stay in `specials`.
 inline void push_batch(TaskGraph &rt, ReadyBatch &batch) noexcept {
   if (!batch.n) return;
   rt.policy.push(rt, batch.from, batch.task, batch.n, batch.flags);
@@ -26,7 +26,7 @@ inline void push_batch(TaskGraph &rt, ReadyBatch &batch) noexcept {
   batch.flags = CONSORT_PUSH_NEW;
 }
 
-// A task has lost its last predecessor: to the batch, to its worker's mailbox, or to the specials.
+// A task has lost its last predecessor: adds it to the batch, to its worker's mailbox, or to the specials.
 [[gnu::always_inline]] inline void now_ready(TaskGraph &rt, Task *s, ReadyBatch &batch) noexcept {
   if (s->bits & (kSpecial | kBound | kMore)) [[unlikely]] {
     if (s->bits & (kSpecial | kMore)) {
@@ -41,13 +41,13 @@ inline void push_batch(TaskGraph &rt, ReadyBatch &batch) noexcept {
   batch.task[batch.n++] = s;
 }
 
-// Hands each edge of a closed list on. `edge`: what each took from Task::pending.
+// Releases each edge of a closed list. `edge`: the value that each added to Task::pending.
 [[gnu::always_inline]] inline void release_edges(TaskGraph &rt, uint32_t link, uint64_t edge, ReadyBatch &batch) noexcept {
   walk_links(rt.tasks, link, [&](Task *s) noexcept {
-    // Alone with this edge: nobody else touches the count any more, it need not be written. Not so where this task was
-    // issued: whoever has just linked `s` behind it may be about to claim it (claim_follower()), and one of the two must
-    // see the other. acquire pairs with the release of the predecessors that were counted down before, and of the
-    // submitter.
+    // If this is the only edge left, no other thread changes the count, and it need not be written. Not so if this task
+    // was issued: a thread that has just linked `s` behind it may be about to claim it (claim_follower()), and one of
+    // the two must see the other. acquire pairs with the release of the predecessors that decremented before, and of
+    // the submitter.
     if ((edge == pending::kComplete || s->pending.load(std::memory_order_acquire) != edge) &&
         s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge)
       return;
@@ -55,45 +55,45 @@ inline void push_batch(TaskGraph &rt, ReadyBatch &batch) noexcept {
   });
 }
 
-// All of the batch: specials have their turn, the rest goes to the policy.
+// Handles the whole batch: specials get their turn, the rest is pushed to the policy.
 void send_ready(TaskGraph &, ThreadState &, ReadyBatch &) noexcept;
-// The worker that a batch of this thread is pushed by.
+// The batch of this thread's worker.
 inline ReadyBatch batch_of(const ThreadState &thread) noexcept {
   return ReadyBatch(number_of(thread.seat));
 }
 
-// What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a
-// task that has become ready beside them.
+// The part of complete() after the name is invalid: successors, record, counts. `word` is the value that the exchange
+// took. heir: a further task that has become ready.
 Task *hand_on(TaskGraph &, ThreadState &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
 
-// Of what an exchange took from a word: a list of one edge, whose task is released by the policy alone? It is; else
+// If the word that an exchange took holds exactly one edge, to a task that only needs a push: returns that task, else
 // nullptr.
 inline Task *only_successor(const TaskGraph &rt, uint64_t w) noexcept {
   const uint32_t link = word::link(w), slot = link & ((1u << word::kSlotBits) - 1);
   Task *s = rt.tasks.at(link >> word::kSlotBits);
-  // While its edge is not handed on, a successor waits: its record is its own, and does not change.
+  // While its edge is not released the successor waits: its record is valid and does not change.
   if ((w & word::kFlags) || slot >= 4 || s->link[slot] || (s->bits & (kSpecial | kBound | kMore))) return nullptr;
   return s;
 }
 
-// A chain of successors has run in place for as long as it may: `next` goes to the policy if somebody else is to be run
-// here first, and that one is the answer. Where nobody is, the chain goes on: pushed, it would be taken by an idle
-// worker, to another core than its data. nullptr: back to who steps.
+// A chain of successors has reached its limit in place. If another task should run here first, pushes `next` and
+// returns that task. Otherwise the chain continues: if pushed, an idle worker would move it to another core, away from
+// its data. nullptr: return to the stepping loop.
 Task *give_way(TaskGraph &, ThreadState &, Task *next, Worker &) noexcept;
 
-// complete() of the plainest tasks, inline: nothing to settle, nobody to tell, nobody to release or one. For a thread
-// that sits at w, which runs what it is given.
+// complete() of the simplest tasks, inline: nothing to settle or report, and at most one successor. For a thread that
+// holds w's seat and runs the returned task.
 [[gnu::always_inline]] inline Task *complete_plain(TaskGraph &rt, ThreadState &thread, Task *t, Worker *w) noexcept {
   if ((t->bits & ~(kBound | kAfter)) || (t->extra && !t->extra->is_idle_at_end())) [[unlikely]]
     return complete(rt, thread, t, CONSORT_OK, w);
   Group &group = *t->group;
-  // As in complete(): releases all that the task did; whoever finds the name dead acquires it.
+  // As in complete(): releases all stores of the task; a thread that finds the name invalid acquires them.
   const uint64_t word =
       t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
   Task *next = nullptr;
   if (static_cast<uint32_t>(word)) {
     if (!(next = only_successor(rt, word))) return hand_on(rt, thread, t, word, w);
-    // As in release_edges(): acquire pairs with the release of those who were counted down before.
+    // As in release_edges(): acquire pairs with the release of the predecessors that decremented before.
     if (next->pending.load(std::memory_order_acquire) != pending::kBoth &&
         next->pending.fetch_sub(pending::kBoth, std::memory_order_acq_rel) != pending::kBoth) next = nullptr;
   }
@@ -107,35 +107,35 @@ Task *give_way(TaskGraph &, ThreadState &, Task *next, Worker &) noexcept;
   return nullptr;
 }
 
-// A submitted task that no policy is to see has no unfinished predecessor left: to a mailbox, or to its end. The
-// caller holds no submission right: callbacks may run.
+// A submitted task that bypasses the policy has no unfinished predecessor left: posts it to a mailbox, or ends it.
+// Precondition: the caller holds no submission right, since callbacks may run.
 void release_ready(TaskGraph &, ThreadState &, Task *) noexcept;
 
-// A task without a body is ready: does what it is for. It ends, unless it is a hold that somebody waits for.
+// A task without a body is ready: acts by its kind and ends it, unless it is a hold with a waiting thread.
 void end_special(TaskGraph &, ThreadState &, Task *) noexcept;
-// The same task goes on, once the data that end_special() sent for have come, or can not.
+// Continues that task once the data that end_special() requested have arrived or failed.
 void resume_special(TaskGraph &, ThreadState &, Task *) noexcept;
 
-// Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
+// Records the reason and poisons what the task would have written. `datum`: on which it failed, may be nullptr.
 void record_failure(TaskGraph &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;
-// That task's failure was recorded while one before it was still on its way, which may have written since.
+// For a task whose failure was recorded while a predecessor was unfinished, which may have written since.
 void poison_again(TaskGraph &, const Task *) noexcept;
-// Records the failure of a task that is cancelled or comes after a failed one. Returns its status; OK: the task may run.
+// Records the failure of a task that is cancelled or follows a failed one. Returns its status; OK: the task may run.
 consort_status fail_if_doomed(TaskGraph &, Task *) noexcept;
-// A failure of the group's, not of the task that has just ended well. error_text() says why.
+// Records a failure of the group, not of the task, which has just succeeded. error_text() is the reason.
 void fail_group(TaskGraph &, Task *, consort_status, const char *what) noexcept;
 
-// The ends that the application asks for (Callback::end() says when they are made). May throw bad_alloc.
+// The ends that the application requests; Callback::end() decides when they are made. May throw bad_alloc.
 std::unique_ptr<PutOffEnds> make_put_off_ends();
 
-// A task without a body that is not counted and that nobody can know yet: over, where it was linked. Calls nobody.
+// Ends an uncounted task without a body that no other thread knows, at its linking. Makes no callbacks.
 void end_uncounted(TaskGraph &, ThreadState &, Task *) noexcept;
 
-// The records and memory that a task has beside its own record.
+// Frees the records and memory that a task has beside its own record.
 void free_lent(TaskGraph &, ThreadState &, Task *) noexcept;
 
-// A thread that has nothing to do gives back what it holds for others, and tells those who wait.
+// For an idle thread: returns what it holds for other threads, and wakes waiting ones.
 void settle_down(TaskGraph &, ThreadState &) noexcept;
 
 

@@ -42,7 +42,7 @@ consort_status copy_contents(const consort_interface_ops &ops, const void *shape
   return ops.unpack(shape, dst, packed.get(), bytes);
 }
 
-// Runs as the function of a task: what it throws is told by whoever called it.
+// The function of a task: its caller handles exceptions.
 consort_status copy_task(const consort_call *call) {
   const Task *t = static_cast<TaskGraph *>(call->user)->this_thread()->task;
   const Datum &src = *Datum::of(t->pub.access[1].datum);
@@ -90,9 +90,9 @@ consort_status CopyCodelets::submit(consort_data_id dst, consort_data_id src, co
   Datum *d[2] = {rt_.data.find(dst), rt_.data.find(src)};
   if (d[0] && d[0] == d[1]) return set_error(CONSORT_E_INVAL, "dst and src are the same datum");
   const auto good = [&](uint32_t i) { return d[i] && DataTable::is(*d[i], i ? src : dst); };
-  if (good(0) && good(1)) {  // else the submission says so
+  if (good(0) && good(1)) {  // else the submission reports it
     Claim claims[2] = {{d[0], CONSORT_M_W}, {d[1], CONSORT_M_R}};
-    const SubmissionRight right(rt_, *thread, claims, 2);  // neither goes away meanwhile
+    const SubmissionRight right(rt_, *thread, claims, 2);  // so that neither is removed meanwhile
     if (good(0) && good(1)) {
       if (d[0]->layout != d[1]->layout)
         return set_errorf(CONSORT_E_INVAL, "dst is of interface '%s', src of '%s': contents are copied between equals",

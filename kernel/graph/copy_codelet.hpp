@@ -1,4 +1,4 @@
-// copy_codelet.hpp — the kernel's own codelet that copies one datum's contents into another of the same layout and sizes.
+// copy_codelet.hpp — the kernel's codelet that copies a datum's contents to another of equal layout and sizes.
 //
 // Added at its first use, for every class of units whose functions the kernel calls itself. Any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// early_issue.cpp — may a task be issued behind its predecessors, before they are complete? link_steps.hpp says when.
+// early_issue.cpp — whether a task may be issued behind unfinished predecessors; see link_steps.hpp.
 #include <bit>
 
 #include "graph/link_steps.hpp"
@@ -12,7 +12,7 @@ bool may_follow(const TaskGraph &rt, const Task &s, uint64_t place) noexcept {
   const Unit &unit = rt.topology->units()[worker];
   const bool no_choice = std::has_single_bit(s.pub.where) && (s.pub.where & rt.topology->lone_classes());
   if (!rt.policy.may_follow(worker, s, no_choice)) return false;
-  // What may have to go to another unit yet, since it does not load, waits until its predecessors are complete.
+  // A task that may move to another unit, because its text might not load, waits until its predecessors are complete.
   const Codelet::Entry &entry = s.codelet->entry[unit.klass];
   if (entry.fn == Portable::stand_in && !static_cast<const Portable *>(entry.user)->is_loaded(*unit.device))
     return false;

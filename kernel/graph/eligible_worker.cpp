@@ -7,8 +7,8 @@
 namespace consort {
 namespace {
 
-// Not `except`, which is given once the task runs: its data say then what the reductions of some of them want, and a
-// text that did not load anywhere yet need not be tried again.
+// Without `except`. It is passed once the task runs: then its data decide what their reductions need, and a text that
+// has not loaded anywhere need not be tried again.
 Worker *find_able(TaskGraph &rt, const Task *t, uint32_t first, const Worker *except) noexcept {
   const auto n = static_cast<uint32_t>(rt.workers.size());
   for (uint32_t k = 0; k < n; ++k) {
@@ -21,7 +21,7 @@ Worker *find_able(TaskGraph &rt, const Task *t, uint32_t first, const Worker *ex
   return nullptr;
 }
 
-// ready: its data say what their reductions want.
+// ready: its data decide what their reductions need.
 consort_status say_nobody(TaskGraph &rt, const Task *t, bool ready) noexcept {
   if (ready && (t->bits & (kScratch | kUnite)))
     for (const auto &w : rt.workers) {

@@ -16,11 +16,11 @@ const char *task_label(const TaskGraph &rt, const Task &t) noexcept {
   return t.codelet ? t.codelet->name.c_str() : rt.kinds.of(t).label(t);
 }
 
-// A queue may refuse a task that follows others while they run. These read the data that it would have written, which the
-// queue poisons once the task ends (poison_again()).
+// A queue may refuse a followed task while its predecessors run. These still use the data that it would have written,
+// so the queue poisons them when the task ends (poison_again()).
 static bool is_its_turn(const Task &t) noexcept { return !(t.bits & kFollowed) || predecessors_ended(t); }
 
-// What a task that failed would have written. Needs no memory.
+// Poisons what a failed task would have written. Allocates nothing.
 static void poison(TaskGraph &rt, const Task &t, const std::shared_ptr<const Failure> &cause) noexcept {
   if (!is_its_turn(t)) return;
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
@@ -75,7 +75,7 @@ void record_failure(TaskGraph &rt, Task *t, consort_status status, std::string_v
     if (t->recorded()) rt.kinds.of(*t).failed(rt, *t, f);
     rt.failures.add(std::move(f));
   } catch (const std::bad_alloc &) {
-    // No memory even to say so: the data are poisoned all the same, and group and name know of it.
+    // Out of memory: the data are poisoned nevertheless, and group and name get the shared record.
     const auto &lost = rt.failures.add_lost(t->pub.id);
     poison(rt, *t, lost);
     rt.groups.fail(*t->group, lost);
@@ -88,7 +88,7 @@ void record_failure(TaskGraph &rt, Task *t, consort_status status, std::string_v
 }
 
 consort_status fail_if_doomed(TaskGraph &rt, Task *t) noexcept {
-  if (t->pub.flags & CONSORT_TK_INTERNAL) return CONSORT_OK;  // others than those who are cancelled need it
+  if (t->pub.flags & CONSORT_TK_INTERNAL) return CONSORT_OK;  // tasks outside the cancelled group may need it
   const uint64_t w = t->word.load(std::memory_order_relaxed);
   if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {
     record_failure(rt, t, CONSORT_E_CANCELLED, "cancelled before it started", nullptr, CONSORT_NONE, nullptr);

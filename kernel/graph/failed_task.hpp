@@ -1,4 +1,4 @@
-// failed_task.hpp — a task that failed: its record, and the poison of what it would have written.
+// failed_task.hpp — records the failure of a task, and poisons what it would have written.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -7,17 +7,17 @@
 
 namespace consort {
 
-// Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
+// Records the reason and poisons what the task would have written. `datum`: on which it failed, may be nullptr.
 void record_failure(TaskGraph &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;
 
-// That task's failure was recorded while one before it was still on its way, which may have written since.
+// For a task whose failure was recorded while a predecessor was unfinished, which may have written since.
 void poison_again(TaskGraph &, const Task *) noexcept;
 
-// Records the failure of a task that is cancelled or comes after a failed one. Returns its status; OK: the task may run.
+// Records the failure of a task that is cancelled or follows a failed one. Returns its status; OK: the task may run.
 consort_status fail_if_doomed(TaskGraph &, Task *) noexcept;
 
-// A failure of the group's, not of the task that has just ended well. error_text() says why.
+// Records a failure of the group, not of the task, which has just succeeded. error_text() is the reason.
 void fail_group(TaskGraph &, Task *, consort_status, const char *what) noexcept;
 
 const char *task_label(const TaskGraph &, const Task &) noexcept;  // its own name or its codelet's

@@ -13,7 +13,7 @@ Formats *formats_of(const Datum &d) noexcept {
   return discipline ? discipline->formats.get() : nullptr;
 }
 
-// A conversion, linked as if it had been submitted here.
+// Submits a conversion, linked as if it had been submitted at this point.
 consort_status convert(SubmissionDraft &draft, Formats &formats, uint32_t from, uint32_t to) noexcept {
   const auto refuse = [&](consort_status s, const char *why) {
     return set_errorf(s, "datum '%s': the codelet that converts it %s",
@@ -32,7 +32,7 @@ consort_status convert(SubmissionDraft &draft, Formats &formats, uint32_t from, 
   }
   Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, *c);
   if (!t) return CONSORT_E_NOMEM;
-  // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
+  // as in submit_any(): the remover of the codelet sees the record, or this thread sees that it is removed
   fence::light(draft.rt.asymmetric);
   if (!c->live.load(std::memory_order_relaxed)) {
     draft.drop_record(t);
@@ -45,7 +45,7 @@ consort_status convert(SubmissionDraft &draft, Formats &formats, uint32_t from, 
 
 uint32_t conversions(const Formats &formats, uint32_t to, uint32_t mode) noexcept {
   if (!(mode & CONSORT_M_R) || formats.all[to].holds) return 0;
-  return to == 0 || formats.all[0].holds ? 1 : 2;  // by way of the first
+  return to == 0 || formats.all[0].holds ? 1 : 2;  // through the first format
 }
 
 consort_status bring(SubmissionDraft &draft, Formats &formats, uint32_t to) noexcept {
@@ -53,13 +53,13 @@ consort_status bring(SubmissionDraft &draft, Formats &formats, uint32_t to) noex
   if (!formats.all[0].holds) {
     uint32_t from = 1;
     while (from < formats.all.size() && !formats.all[from].holds) ++from;
-    if (from == formats.all.size()) return CONSORT_OK;  // nobody has written it yet: whoever reads is told
+    if (from == formats.all.size()) return CONSORT_OK;  // not written yet: a reader gets an error
     if (const consort_status s = convert(draft, formats, from, 0); s < 0) return s;
   }
   return to ? convert(draft, formats, 0, to) : CONSORT_OK;
 }
 
-// Of the classes that could run it, those that see its data in the formats which ask for the fewest conversions.
+// Of the classes that could run it, returns those that use its data in the formats with the fewest conversions.
 uint64_t choose_classes(const SubmissionDraft &draft, uint64_t classes) noexcept {
   uint64_t best = 0, chosen = 0;
   uint32_t fewest = UINT32_MAX;
@@ -85,7 +85,7 @@ uint64_t choose_classes(const SubmissionDraft &draft, uint64_t classes) noexcept
   return chosen;
 }
 
-// All formats end with the first, after whoever uses them.
+// All formats end with the first one, after their users.
 consort_status enter_end(SubmissionDraft &draft, Formats &formats) noexcept {
   if (formats.all[0].datum->home.load(std::memory_order_relaxed))
     if (const consort_status s = bring(draft, formats, 0); s < 0) return s;
@@ -129,7 +129,7 @@ consort_status add_format(TaskGraph &rt, Datum &d, AccessOrder &discipline, cons
                         "codelet '%s' converts a datum: it is given the source to read and the target to write",
                         c->name.c_str());
   }
-  uint64_t classes = 0;  // none, where this machine has no such unit
+  uint64_t classes = 0;  // none if this machine has no such unit
   for (size_t i = 0; i < rt.topology->classes().size(); ++i)
     if (std::string_view(rt.topology->classes()[i]) == desc.klass) classes |= uint64_t{1} << i;
   for (size_t i = 1; discipline.formats && i < discipline.formats->all.size(); ++i)
@@ -176,7 +176,7 @@ consort_status add_format(TaskGraph &rt, Datum &d, AccessOrder &discipline, cons
                       std::memory_order_release);
   own->format_of = discipline.formats.get();
   own->number = static_cast<uint32_t>(discipline.formats->all.size());
-  discipline.formats->all.push_back({&other, classes, desc.to, desc.from, false});  // there is room
+  discipline.formats->all.push_back({&other, classes, desc.to, desc.from, false});  // capacity is reserved
   mark_odd(d);
   return CONSORT_OK;
 }
@@ -189,7 +189,7 @@ consort_status enter_formats(SubmissionDraft &draft) noexcept {
     return set_error(
         CONSORT_E_UNSUPPORTED,
         "a datum of the task has several formats, and order is what keeps them in step: submit it in order");
-  uint32_t klass = CONSORT_NONE;  // of a task without a body: the first format
+  uint32_t klass = CONSORT_NONE;  // for a task without a body: the first format
   if (!(t.bits & kSpecial)) {
     const bool bound = t.bits & kBound;
     const uint64_t classes =
@@ -200,7 +200,7 @@ consort_status enter_formats(SubmissionDraft &draft) noexcept {
   for (uint32_t i = 0; i < draft.nclaims; ++i) {
     Claim &claim = draft.claims[i];
     Formats *formats = formats_of(*claim.datum);
-    if (!formats || (claim.mode & CONSORT_M_REDUX)) continue;  // which is refused where phases are entered
+    if (!formats || (claim.mode & CONSORT_M_REDUX)) continue;  // reported where phases are entered
     if (t.kind == TaskKind::kRetire) {
       if (const consort_status s = enter_end(draft, *formats); s < 0) return s;
       continue;
@@ -236,7 +236,7 @@ consort_status bring_formats_home(TaskGraph &rt, ThreadState &thread, bool *any)
   rt.data.each([&](Datum &d) {
     const Formats *formats = formats_of(d);
     if (!formats || formats->all[0].holds || !d.home.load(std::memory_order_relaxed)) return;
-    // a point of synchronisation, which reads the first format
+    // a synchronisation point, which reads the first format
     const consort_status s = submit_special(rt, thread, {d.pub.id}, CONSORT_M_R, TaskKind::kEmpty);
     if (s >= 0) *any = true;
     else answer = s;

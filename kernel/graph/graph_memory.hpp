@@ -1,4 +1,4 @@
-// graph_memory.hpp — what the graph asks of the room that keeps copies of data in spaces (memory/).
+// graph_memory.hpp — the interface of the graph to the room memory, which keeps copies of data in spaces.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,30 +17,30 @@ struct ThreadState;
 
 class GraphMemory : public DataPlacement {
  public:
-  // [any] A task of a codelet that may run where memory is counted is about to be submitted (Codelets::foresee()).
-  // The caller has the submission right over its data, and the task hangs in no chain yet.
+  // [any] Announces a task that is about to be submitted and may run where memory is counted (Codelets::foresee()).
+  // Precondition: the caller has the submission right over its data, and the task is in no chain yet.
   virtual void foresee(const Task &) noexcept = 0;
-  // The turn of a hold, an unregistration or a step must not fail: this makes its record, for up to so many data to bring.
-  // The task has its Extra. False: no memory.
+  // Makes the record for up to `data` data of a hold, an unregistration or a step, whose turn must not fail.
+  // Precondition: the task has its Extra. Returns false if out of memory.
   virtual bool reserve(Task *, size_t data) noexcept = 0;
-  virtual void unreserve(Staging *) noexcept = 0;  // its turn does not come
-  // A hold or an unregistration whose turn has come. kDone: its datum is at home, or outcome() says why not. kPending: it
-  // is on its way, and resume_special() follows.
+  virtual void unreserve(Staging *) noexcept = 0;  // frees a record whose turn will not come
+  // The turn of a hold or an unregistration. kDone: its datum is at home, or outcome() returns the error. kPending: in
+  // flight, and resume_special() follows.
   virtual Outcome stage_home(Task *) noexcept = 0;
-  // [any] Of a task that was staged without a worker: OK, or why its data could not be brought, in *text. The caller has
-  // the task's turn.
+  // [any] For a task staged without a worker: OK, or the reason why its data could not be brought, in *text.
+  // Precondition: it is the task's turn.
   virtual consort_status outcome(const Task &, std::string_view *text) const noexcept = 0;
-  // Where a granted hold finds its datum: in the memory that it was staged in, else where the datum lives.
+  // Returns the memory of a granted hold's datum: where it was staged, else where the datum lives.
   virtual const void *held_view(const Task &hold, const Datum &) const noexcept = 0;
-  // A step between a whole and its parts. As stage_home(); then what has become of their replicas, and which could not be
-  // brought (told, poisoned).
+  // A step between a whole and its parts: as stage_home(). settle_step() then updates their replicas, and poisons data
+  // that could not be brought (error text set).
   virtual Outcome stage_step(Task *, const PartitionPlan &, PartitionTurn) noexcept = 0;
   virtual void settle_step(Task *, const PartitionPlan &, PartitionTurn) noexcept = 0;
-  virtual void parts_have_no_place(const PartitionPlan &) noexcept = 0;  // their whole has no memory at home
-  virtual void end(ThreadState &, Task *) noexcept = 0;                  // of a task that was staged
-  // Returns the space where the application's own memory of the datum is; NONE: it has none.
+  virtual void parts_have_no_place(const PartitionPlan &) noexcept = 0;  // the whole has no memory at home
+  virtual void end(ThreadState &, Task *) noexcept = 0;                  // precondition: the task was staged
+  // Returns the space of the application's own memory of the datum, or NONE.
   virtual uint32_t home_of(const Datum &) noexcept = 0;
-  virtual void invalidate(Datum &) noexcept = 0;                         // it has no contents any more
+  virtual void invalidate(Datum &) noexcept = 0;                         // discards its contents
   virtual uint32_t state_in(const Datum &, uint32_t space) noexcept = 0; // CONSORT_IN_*
 
  protected:

@@ -45,10 +45,10 @@ Task *make_internal(TaskGraph &rt, ThreadState &thread, Group &group, uint16_t b
   blank(t, c.blank, &c, bits | c.bits);
   t->pub.flags |= CONSORT_TK_INTERNAL;
   take_name(rt, t, group);
-  // It may be issued behind others: their tickets stand there. Or belongs to a context, the submitter's.
+  // The Extra holds tickets, if it may be issued behind others, or its context, which is the submitter's.
   if (rt.shared_domains || rt.policy.splits()) {
     rt.tasks.make_extra(t);
-    if (rt.policy.splits()) (void)rt.policy.contexts().enter(thread, t);  // of one that is gone: the runtime's own
+    if (rt.policy.splits()) (void)rt.policy.contexts().enter(thread, t);  // if that is destroyed: the runtime's own
   }
   return t;
 }
@@ -72,7 +72,7 @@ void let_internal_go(SubmissionDraft &draft, Task *t, Linker &linker) noexcept {
   count_in(draft.thread, *t->group);
   if (!let_go(draft.rt, t, linker, pending::kGuard)) return;
   if (!(t->bits & kSpecial)) return push_ready(draft.rt, draft.thread, t);
-  // what it was linked behind has ended meanwhile. Its own end may call somebody: not under the right
+  // the predecessors have ended meanwhile. Its own end may run a callback: not under the right
   t->pub.sched[0] = draft.ended;
   draft.ended = t;
 }

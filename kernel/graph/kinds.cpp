@@ -1,4 +1,4 @@
-// kinds.cpp — the tasks without a body that this room makes: what each does when its turn comes, and what ends with it.
+// kinds.cpp — the task kinds without a body of this room: the action of each at its turn, and what ends with it.
 #include <cstring>
 
 #include "graph/acquired_data.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 Datum &datum_of(const Task &t) noexcept { return *Datum::of(t.pub.access[0].datum); }
 
-// -- kEmpty: orders other tasks; the application's may be cancelled, or come after a failed one --
+// -- kEmpty: orders other tasks; one of the application may be cancelled, or follow a failed one --
 
 KindTable::Turn empty_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
   TaskGraph &rt = static_cast<TaskGraph &>(core);
@@ -21,7 +21,7 @@ KindTable::Turn empty_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) no
 
 // -- kHold --
 
-// Also of kRetire.
+// Also for kRetire.
 bool bring_home(Core &core, Task *t) noexcept {
   TaskGraph &rt = static_cast<TaskGraph &>(core);
   return rt.data.placement && rt.graph_memory->stage_home(t) == Outcome::kPending;
@@ -30,10 +30,11 @@ bool bring_home(Core &core, Task *t) noexcept {
 KindTable::Turn hold_ready(Core &core, ThreadState &thread, Task *t, ReadyBatch &) noexcept {
   TaskGraph &rt = static_cast<TaskGraph &>(core);
   uint8_t waiting = hold::kWaiting;
-  const bool told = t->bits & kMore;  // before it is granted: who waits may release it at once, and it is another
+  // read before the grant: a waiting thread may release it at once, and the record be reused
+  const bool told = t->bits & kMore;
   // release pairs with the acquire of the waiter: it sees what the predecessors wrote
   if (!t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel))
-    return {true};  // nobody waits for it any more
+    return {true};  // its wait was abandoned
   if (told) return {grant(rt, thread, t)};
   rt.waiters.wake();
   return {false};
@@ -54,7 +55,7 @@ KindTable::Turn invalidate_ready(Core &core, ThreadState &, Task *t, ReadyBatch 
 
 // -- kRetire --
 
-// The unregistration of a poisoned datum is answered with the failure that poisoned it: recorded under its name.
+// The unregistration of a poisoned datum returns the failure that poisoned it: records that under its name.
 void pass_blame(TaskGraph &rt, const Task &t) noexcept {
   const Datum &d = datum_of(t);
   if (!(d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)) return;
@@ -71,15 +72,15 @@ KindTable::Turn retire_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) n
   return {true, s};
 }
 
-// Its end is counted once the datum is gone. Nobody else uses it any more, and nobody hangs on the end of a datum: its
-// name died when that was submitted.
+// Its end is counted after the datum is freed. No task uses the datum any more, and none can be linked to its end: its
+// name became invalid when this was submitted.
 void end_retire(Core &core, ThreadState &thread, const Task &t) noexcept {
   TaskGraph &rt = static_cast<TaskGraph &>(core);
   rt.data.remove(datum_of(t));
   count_out(rt, thread, *t.group);
 }
 
-// -- kGate: its payload names the task whose end it guards; 0: it is a tag's --
+// -- kGate: its payload names the task whose completion it guards; 0: it belongs to a tag --
 
 KindTable::Turn gate_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
   TaskGraph &rt = static_cast<TaskGraph &>(core);

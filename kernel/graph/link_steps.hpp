@@ -1,6 +1,6 @@
-// link_steps.hpp — the steps that every submission shares, inline: blank record, edges, release, hand-over to the policy.
+// link_steps.hpp — the steps common to all submissions, inline: blank record, edges, release, push.
 //
-// Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
+// Under the submission right, except blank(). Nothing here fails: what could fail was reserved before.
 #pragma once
 #include "base/store_relaxed.hpp"
 #include "graph/submission_right.hpp"
@@ -13,13 +13,13 @@ namespace consort {
 struct RepeatState;
 class SubmissionRecorder;
 
-// One access into its datum's chain: beside others of its kind, or alone.
+// Adds one access to its datum's chain: shared with others of its kind, or exclusive.
 [[gnu::always_inline]] inline void link_shared(Linker &linker, Datum &d, TaskName name) noexcept {
   linker.after(d.writer);
   d.reader_at(d.nreaders++) = name;
 }
 [[gnu::always_inline]] inline void link_alone(Linker &linker, Datum &d, TaskName name) noexcept {
-  if (d.nreaders) {  // each of them comes after the last writer
+  if (d.nreaders) {  // each reader follows the last writer
     for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));
     d.nreaders = 0;
   } else {
@@ -32,17 +32,19 @@ class SubmissionRecorder;
   else link_shared(linker, d, name);
 }
 
-// May the queue of this place take `s` once all its predecessors are issued? Asked while `s` cannot run yet.
+// Returns whether the queue of this ticket may take `s` once all its predecessors are issued. `s` cannot run yet.
 bool may_follow(const TaskGraph &, const Task &s, uint64_t place) noexcept;
 
-// Takes back what `pending` was given beyond the links that were hung. True: no predecessor is left.
+// Subtracts what `pending` was given beyond the links added. Returns true if no predecessor is left.
 [[gnu::always_inline]] inline bool let_go(TaskGraph &rt, Task *t, Linker &linker, uint64_t given) noexcept {
-  if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
+  if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may already be running
   if (!linker.hung()) return true;
   const uint64_t sub =
       (given - linker.hung()) * pending::kComplete + (given - (linker.hung() - linker.issued())) * pending::kIssue;
-  const bool may = linker.issued() && may_follow(rt, *t, linker.place());  // from the next line on it may be running
-  // release: whoever counts down last sees the whole record. acquire: if that is us, what predecessors did.
+  // evaluated first: after the next line it may be running
+  const bool may = linker.issued() && may_follow(rt, *t, linker.place());
+  // release: the thread that decrements last sees the whole record. acquire: if that is this thread, the predecessors'
+  // stores.
   const uint64_t left = t->pending.fetch_sub(sub, std::memory_order_acq_rel) - sub;
   if ((left & 0xffffffff) == 0) return true;
   if (may && left >> 32 == 0) [[unlikely]]
@@ -50,7 +52,8 @@ bool may_follow(const TaskGraph &, const Task &s, uint64_t place) noexcept;
   return false;
 }
 
-// The worker that this thread has leased, if it still has; under the right, so that it cannot be taken meanwhile.
+// Returns the worker that this thread leases, if it still does; under the right, so that the lease cannot be taken
+// meanwhile.
 inline Worker *leased(ThreadState &thread) noexcept {
   Worker *w = thread.lease;
   if (!w) return nullptr;
@@ -59,9 +62,9 @@ inline Worker *leased(ThreadState &thread) noexcept {
   return w;
 }
 
-// A ready task to the policy, under the right. A thread that submits with a lease keeps a few back, so that they are
-// handed over together and what comes after them can hang on them undisturbed; not while somebody sleeps, who could
-// begin at once. It does so for a short while: until there are enough, it waits, or falls silent for a watch tick.
+// Pushes a ready task, under the right. A thread that submits with a lease holds a few back, so that they are pushed
+// together and successors can be linked to them undisturbed. Not while a worker sleeps, which could start at once. They
+// are held until there are enough, the thread waits, or it is silent for a watch tick.
 [[gnu::always_inline]] inline void push_ready(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (thread.seat) return rt.policy.push_one(rt, thread, thread.seat->id, t);
   Worker *const w = leased(thread);
@@ -75,8 +78,8 @@ inline Worker *leased(ThreadState &thread) noexcept {
   if (w->nkept == Worker::kKept) push_kept(rt, *w);
 }
 
-// After a task that is not ready: several kept ones grow older. One alone is kept as long as nobody sleeps and the
-// submitter goes on: what hangs on it is a chain, which runs best where it was written.
+// After a task that is not ready: several held tasks age. A single one is held while no worker sleeps and the submitter
+// goes on: its successors form a chain, which runs best where it was written.
 [[gnu::always_inline]] inline void age_kept(TaskGraph &rt, ThreadState &thread) noexcept {
   if (thread.seat || !thread.lease || !thread.lease->leased_to(thread)) return;
   Worker &w = *thread.lease;
@@ -88,7 +91,7 @@ inline void look_for_lease(TaskGraph &rt, ThreadState &thread) noexcept {
   if (rt.manual || (thread.lease_tries++ & 31)) return;
   for (auto &w : rt.workers)
     if (w->try_lease(thread)) return;
-  // Not the same for ever: its turn may be a waiting caller's, who lends it to nobody.
+  // Varies the worker, since the token of one may belong to a waiting caller, which leases it to no thread.
   rt.workers[(thread.id + (thread.lease_tries >> 8)) % rt.workers.size()]->ask_for_lease(thread);
 }
 
@@ -107,18 +110,19 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits,
   t->pub.access = reinterpret_cast<consort_access *>(t->payload);
 }
 
-// Without a body.
+// A record without a body.
 inline void blank_special(Task *t, TaskKind kind) noexcept {
   const bool uncounted = kind == TaskKind::kRetire || kind == TaskKind::kGate;
   blank(t, kBlank, nullptr, uncounted ? kSpecial | kUncounted : kSpecial, kind);
 }
 
-// Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
+// Lends the task records for links beyond its own. Returns false if out of memory; records lent so far stay with the
+// task.
 bool reserve_more(TaskGraph &, ThreadState &, Task *, uint32_t links) noexcept;
 
-// A submission of a thread that is watched (ThreadState::watched): notes it, and hands it to the thread's recorder.
+// A submission of a watched thread (ThreadState::watched): notes it, and passes it to the thread's recorder.
 consort_status submit_watched(TaskGraph &, ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept;
-// The long way: whatever a task may have, and the words of every error. again: the description is of its next turn.
+// The slow path: all options of a task, and all error texts. again: the description is of the task's next turn.
 // recorder: takes the draft before it is linked.
 consort_status submit_any(TaskGraph &, const consort_task_desc &, consort_task_id *out, RepeatState *again = nullptr,
                           SubmissionRecorder *recorder = nullptr) noexcept;

@@ -18,12 +18,12 @@ void next_turn(TaskGraph &rt, ThreadState &thread, Task *t, consort_status statu
     turns->desc.nafter = 1;
     consort_status s;
     {
-      // it may be in the middle of somebody else's wait: no waiting for the window here
+      // this thread may be inside another wait, so it must not wait for the window here
       const Callback scope(thread, t);
       s = submit_any(rt, turns->desc, nullptr, turns.get());
     }
     if (s >= 0) {
-      (void)turns.release();  // the next turn's
+      (void)turns.release();  // it belongs to the next turn
       return;
     }
     fail_group(rt, t, s, "its next turn could not be submitted");

@@ -1,4 +1,4 @@
-// next_turn.hpp — submits the next turn of a task that repeats (graph/repeat.hpp).
+// next_turn.hpp — submits the next turn of a repeating task (graph/repeat.hpp).
 #pragma once
 #include <consort/consort.h>
 
@@ -8,7 +8,7 @@ struct Task;
 struct TaskGraph;
 struct ThreadState;
 
-// The turn `t` has ended, its name lives still: submits the next one behind it, or ends them all.
+// The turn `t` has ended and its name is still valid: submits the next turn behind it, or ends the repetition.
 void next_turn(TaskGraph &, ThreadState &, Task *t, consort_status) noexcept;
 
 }  // namespace consort

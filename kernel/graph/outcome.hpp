@@ -1,13 +1,13 @@
-// outcome.hpp — the answer of every function of the room memory that may not get what it wants at once.
+// outcome.hpp — the result of functions of the room memory that may not succeed at once.
 #pragma once
 #include <cstdint>
 
 namespace consort {
 
 enum class Outcome : uint8_t {
-  kDone,     // it is so now
-  kPending,  // it is on its way, or waits for room: the function's comment says what follows when it has come
-  kRefused,  // it can not be; the function's comment says where the reason is told
+  kDone,     // done now
+  kPending,  // in flight, or waiting for memory: the function's comment says what follows
+  kRefused,  // impossible; the function's comment says where the reason is
 };
 
 }  // namespace consort

@@ -17,7 +17,7 @@ namespace {
 
 using State = PartitionPlan::State;
 
-// What a step does when its turn comes; in the payload of its task.
+// The action of a step at its turn; in the payload of its task.
 struct Step {
   enum What : uint32_t { kOpen, kOpenToWrite, kLetWrite, kLetReadWhole, kGather, kShut, kEnd };
   PartitionPlan *plan;
@@ -40,7 +40,7 @@ void mark_all(PartitionPlan &plan) noexcept {
   mark_odd(*plan.whole);
 }
 
-// How many links the step needs to come after the users of the parts: the last writers, or all.
+// Returns the number of links for a step behind the users of the parts: the last writers, or all.
 uint32_t count_users(const TaskGraph &rt, const PartitionPlan &plan, bool writers_alone) noexcept {
   uint32_t n = 0;
   for (uint32_t i = 0; i < plan.n; ++i) {
@@ -54,17 +54,16 @@ uint32_t count_users(const TaskGraph &rt, const PartitionPlan &plan, bool writer
   return n;
 }
 
-// The whole itself, for a step that has it alone or shares it: its phase, and room among its readers.
+// Prepares the whole for a step that uses it exclusively or shared: its phase, and room among its readers.
 consort_status enter_whole(SubmissionDraft &draft, PartitionPlan &plan, bool alone) noexcept {
   Datum &whole = *plan.whole;
   if (const consort_status s = enter_plainly(draft, whole, *discipline_if_any(whole), alone, true); s < 0) return s;
   return alone || draft.rt.data.make_room(draft.rt.tasks, whole) ? CONSORT_OK : no_memory();
 }
 
-// -- steps: each assumes that the datum's other plans, and all above, are as it needs them
-// ------------------------------
+// -- steps: each assumes that the datum's other plans, and all levels above, are in a fitting state -------------------
 
-// From closed: all users of the parts come behind it.
+// From closed: all users of the parts follow it.
 consort_status open_plan(SubmissionDraft &draft, PartitionPlan &plan, State to) noexcept {
   const bool alone = to == State::kOwned;
   Datum &whole = *plan.whole;
@@ -74,7 +73,7 @@ consort_status open_plan(SubmissionDraft &draft, PartitionPlan &plan, State to) 
   const uint32_t mode = alone ? CONSORT_M_W : CONSORT_M_R;
   if (!reserve_internal(draft, t, links_for(whole, mode) + 1)) return CONSORT_E_NOMEM;
   Linker linker(draft.rt, t);
-  linker.after(plan.closer);  // it may have shared the whole as this one does
+  linker.after(plan.closer);  // it may have shared the whole like this step
   link_one(linker, whole, mode, t->pub.id);
   for (uint32_t i = 0; i < plan.n; ++i) {
     plan.part[i]->writer = t->pub.id;
@@ -87,7 +86,7 @@ consort_status open_plan(SubmissionDraft &draft, PartitionPlan &plan, State to) 
   return CONSORT_OK;
 }
 
-// From shared to owned: whoever writes a part comes behind it, but not whoever reads one.
+// From shared to owned: writers of parts follow it, readers do not.
 consort_status let_write(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   Datum &whole = *plan.whole;
   if (const consort_status s = enter_whole(draft, plan, true); s < 0) return s;
@@ -109,7 +108,7 @@ consort_status let_write(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   return CONSORT_OK;
 }
 
-// From owned to shared: behind the writers of the parts, so that the whole is whole.
+// From owned to shared: behind the writers of the parts, so that the whole is complete.
 consort_status let_read_whole(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   for (uint32_t i = 0; i < plan.n; ++i) {
     AccessOrder &discipline = plan.discipline[i];
@@ -133,7 +132,7 @@ consort_status let_read_whole(SubmissionDraft &draft, PartitionPlan &plan) noexc
   return CONSORT_OK;
 }
 
-// Behind all users of the parts, and of theirs.
+// Behind all users of the parts, and of their parts.
 consort_status close_plan(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   const bool owned = plan.state == State::kOwned;
   for (uint32_t i = 0; i < plan.n; ++i) {
@@ -171,28 +170,29 @@ consort_status close_plan(SubmissionDraft &draft, PartitionPlan &plan) noexcept 
   return CONSORT_OK;
 }
 
-// -- the way to a datum -----------------------------------------------------------------------------------------------
+// -- the path to a datum ---------------------------------------------------------------------------------------------
 
-// What one access wants of its tree.
+// The needs of one access in its tree.
 struct Way {
   SubmissionDraft &draft;
   const Datum &asked;
   const bool writes;
   bool moved = false;
 
-  // The datum is among what its plan lets through.
+  // Makes the datum's plan, and all above, permit the access.
   consort_status reach(Datum &d) noexcept {
     PartitionPlan *p = discipline_if_any(d)->part_of;
     if (!p) return CONSORT_OK;
     if (writes && p->read_only) return refuse(*p);
-    if (p->state == State::kOwned || (p->state == State::kShared && !writes)) return CONSORT_OK;  // so is all above
+    // and so do all levels above
+    if (p->state == State::kOwned || (p->state == State::kShared && !writes)) return CONSORT_OK;
     if (const consort_status s = reach(*p->whole); s < 0) return s;
     if (const consort_status s = clear(*p->whole, p); s < 0) return s;
     moved = true;
     return p->open() ? let_write(draft, *p) : open_plan(draft, *p, writes ? State::kOwned : State::kShared);
   }
 
-  // The datum's plans, but for one, do not stand in its way.
+  // Closes or shares the datum's plans, except one, so that they permit the access.
   consort_status clear(Datum &d, const PartitionPlan *but) noexcept {
     consort_status s = CONSORT_OK;
     for (PartitionPlan *p = discipline_if_any(d)->plans; p && s >= 0; p = p->next) {
@@ -203,8 +203,9 @@ struct Way {
     return s;
   }
 
-  // Is its home the application's memory on a device? To read it beside its parts would need memory for it beside
-  // theirs, where a part is read and not all of it is valid; and that memory there is once. So its parts are closed.
+  // Returns whether its home is the application's memory on a device. Reading the whole beside its parts would need a
+  // second memory where a part is read and not all of it is valid, but that memory exists once. So its parts are
+  // closed.
   bool is_away(const Datum &d) const noexcept {
     if (!draft.rt.data.placement) return false;
     const uint32_t home = draft.rt.graph_memory->home_of(d);
@@ -226,7 +227,7 @@ bool is_in_tree(const Claim &claim) noexcept {
   return discipline && discipline->in_tree();
 }
 
-// Two data of one task that share bytes, one of them written: no order could say which comes first.
+// Rejects two data of one task that share bytes, one of them written: no order could say which comes first.
 consort_status check_apart(const SubmissionDraft &draft) noexcept {
   for (uint32_t i = 0; i < draft.nclaims; ++i) {
     const Claim &a = draft.claims[i];
@@ -254,19 +255,19 @@ uint32_t depth_of(const Datum *d) noexcept {
   return discipline ? discipline->depth : 0;
 }
 
-// -- a step's turn ----------------------------------------------------------------------------------------------------
+// -- the turn of a step ----------------------------------------------------------------------------------------------
 
 void set_contents(TaskGraph &rt, Datum &d, uint32_t state, const std::shared_ptr<const Failure> &blame) noexcept {
   rt.data.blame(d, state & data_state::kPoisoned ? blame : nullptr);
-  d.state.store(state, std::memory_order_relaxed);  // whoever reads it comes after this step
+  d.state.store(state, std::memory_order_relaxed);  // readers come after this step
 }
 
-// Where it cannot be given, whoever writes a part is refused with the reason (DataTable::give_memory()).
+// If memory cannot be given, writers of a part are refused with the reason (DataTable::give_memory()).
 bool give_memory_to_write(TaskGraph &rt, Datum &whole) noexcept {
   return !is_nowhere(whole) || rt.data.give_memory(whole, rt.topology->home()) >= 0;
 }
 
-// A view that is as it should be is not written: whoever copies a part that nobody waits for may look at it just now.
+// A correct view is not written, because a copy of a part for which no task waits may read it now.
 consort_status alias(const PartitionPlan &plan, uint32_t i) noexcept {
   alignas(std::max_align_t) std::byte view[Layout::kMostBytes];
   const Datum &d = *plan.part[i];
@@ -277,15 +278,15 @@ consort_status alias(const PartitionPlan &plan, uint32_t i) noexcept {
   return s;
 }
 
-// Has it memory that its parts could lie in? Where it should have been brought there and was not, it is poisoned.
+// Returns whether the whole has memory that can contain its parts. If it could not be brought there, it is poisoned.
 bool has_place(TaskGraph &rt, const Datum &whole) noexcept {
   const uint32_t state = whole.state.load(std::memory_order_relaxed);
   if (data_state::space(state) != data_state::kMany || !(state & data_state::kPoisoned)) return !is_nowhere(whole);
   return rt.graph_memory->state_in(whole, rt.topology->home()) & CONSORT_IN_ROOM;
 }
 
-// The filter does not say where a part is. No copy may be brought there, and memory that some parts lie in is not divided:
-// all are poisoned, and have no place until they are opened again.
+// The filter does not locate a part. No copy may be made there, and memory of other parts is not divided: all parts are
+// poisoned and have no memory until they are opened again.
 void refuse_parts(TaskGraph &rt, Task *t, PartitionPlan &plan, uint32_t refused, consort_status s) noexcept {
   set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, refused);
   record_failure(rt, t, s, error_text(), plan.part[refused], CONSORT_NONE, nullptr);
@@ -296,13 +297,13 @@ void refuse_parts(TaskGraph &rt, Task *t, PartitionPlan &plan, uint32_t refused,
                  rt.failures.find(t->pub.id));
 }
 
-// Where the whole is, and what is in it, is so of each part.
+// Passes location and state of the whole to each part.
 void hand_down(TaskGraph &rt, Task *t, PartitionPlan &plan, bool to_write) noexcept {
   Datum &whole = *plan.whole;
   const bool is_somewhere = (!to_write || give_memory_to_write(rt, whole)) && has_place(rt, whole);
   if (!is_somewhere && rt.data.placement) rt.graph_memory->parts_have_no_place(plan);
   const uint32_t state = whole.state.load(std::memory_order_relaxed) & ~data_state::kHidden;
-  const auto of_part = [&](const Datum &part) {  // a whole that is in several places has been brought home
+  const auto of_part = [&](const Datum &part) {  // a whole in several spaces was brought home
     const uint32_t home = rt.topology->home(), space = is_somewhere ? data_state::space(state) : data_state::kNowhere;
     const uint32_t apart = space == data_state::kMany ? home : space;
     const uint32_t at = part.extra() && part.extra()->replicas ? data_state::kMany : apart;
@@ -330,13 +331,13 @@ PartitionTurn turn_of(Step::What what) noexcept {
   }
 }
 
-// Memory for a whole that was only read so far, and so was refused: the parts' readers may still be about it. A whole that
-// is a part itself may have its memory from the step above.
+// Memory for a whole that was only read so far, and therefore refused; readers of the parts may still report that. A
+// whole that is itself a part may have its memory from the step above.
 void hand_memory_down(TaskGraph &rt, PartitionPlan &plan) noexcept {
   Datum &whole = *plan.whole;
   if (!give_memory_to_write(rt, whole)) return;
   const uint32_t at = data_state::space(whole.state.load(std::memory_order_relaxed));
-  if (at == data_state::kMany) return;  // it was somewhere when its parts were opened, and so were they
+  if (at == data_state::kMany) return;  // it had memory when its parts were opened, and so had they
   const uint32_t space = at << data_state::kSpaceShift;
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
@@ -391,7 +392,7 @@ consort_status enter_trees(SubmissionDraft &draft) noexcept {
                      "apart, so submit it in order");
   if (n > 1)
     if (const consort_status s = check_apart(draft); s < 0) return s;
-  // What one access needs may undo what another that reads has just been given; then that one comes again.
+  // The needs of one access may undo what a reading access was given before; then that one is repeated.
   for (bool moved = true; moved;) {
     moved = false;
     for (uint32_t i = 0; i < draft.nclaims; ++i) {
@@ -417,7 +418,7 @@ consort_status end_plan(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   *at = plan.next;
   Linker linker(draft.rt, t);
   linker.after(plan.closer);
-  let_internal_go(draft, t, linker);  // which may have freed the plan
+  let_internal_go(draft, t, linker);  // this may have freed the plan
   return CONSORT_OK;
 }
 
@@ -468,7 +469,8 @@ KindTable::Turn step_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noe
   return {true};
 }
 
-// The plan ends with its last step while that step's name lives: whoever waited for it finds the plan gone.
+// The plan is freed with its last step, while that step's name is valid: a thread that waited for it finds the plan
+// gone.
 void end_step(Core &core, ThreadState &, const Task &t) noexcept {
   TaskGraph &rt = static_cast<TaskGraph &>(core);
   const Step &step = step_of(const_cast<Task &>(t));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kSlots = 1 << 20;
 
-// What the interface said itself, if it said anything.
+// Returns the interface's own error text, if any.
 std::string own_words() {
   const std::string why = error_text();
   return why.empty() ? why : ": " + why;
@@ -25,7 +25,7 @@ const consort_filter *find_filter(const consort_interface_ops &ops, std::string_
   return nullptr;
 }
 
-// How many bytes the params have to have, the list that they announce included.
+// Returns the number of bytes that the params must have, including the list that they announce.
 uint64_t params_with_list(const consort_filter &filter, const consort_plan_desc &desc) {
   uint32_t count = 0;
   if (filter.flags & CONSORT_FI_LIST) std::memcpy(&count, desc.params, sizeof count);
@@ -34,7 +34,7 @@ uint64_t params_with_list(const consort_filter &filter, const consort_plan_desc 
 
 }  // namespace
 
-// What must be known of the whole to divide it, copied: it may be unregistered meanwhile.
+// A copy of what is needed to divide the whole, since it may be unregistered meanwhile.
 struct PartitionPlans::Sketch {
   Layout *layout;
   std::string name;
@@ -106,7 +106,7 @@ consort_status PartitionPlans::make_parts(PartitionPlan &plan, Layout *layout, c
     discipline.plan = &plan.name;
     discipline.number = i;
     discipline.depth = whole.depth + 1;
-    d.discipline.store(&discipline, std::memory_order_relaxed);  // shown with the handle
+    d.discipline.store(&discipline, std::memory_order_relaxed);  // published with the handle
     d.lock_at.store(static_cast<int32_t>(plan.whole - &d) + plan.whole->lock_at.load(std::memory_order_relaxed),
                     std::memory_order_release);
     rt_.data.show(d, data_state::kHidden | data_state::kNowhere << data_state::kSpaceShift);
@@ -223,7 +223,7 @@ void PartitionPlans::kill_names(PartitionPlan &plan) noexcept {
 
 void PartitionPlans::free_parts(PartitionPlan &plan) noexcept {
   for (uint32_t i = 0; i < plan.n; ++i) {
-    plan.part[i]->discipline.store(nullptr, std::memory_order_relaxed);  // the plan's own
+    plan.part[i]->discipline.store(nullptr, std::memory_order_relaxed);  // owned by the plan
     rt_.data.remove(*plan.part[i]);
   }
 }

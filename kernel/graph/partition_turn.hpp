@@ -1,16 +1,16 @@
-// partition_turn.hpp — what a step between a datum and its parts does when its turn comes (graph/partition_order.hpp).
+// partition_turn.hpp — actions of a step between a datum and its parts at its turn (graph/partition_order.hpp).
 #pragma once
 
 namespace consort {
 
 enum class PartitionTurn {
-  kDown,          // the parts are opened, to be read
-  kDownToWrite,   // the parts are opened, to be written
+  kDown,          // opens the parts for reading
+  kDownToWrite,   // opens the parts for writing
   kLetWrite,      // open parts that were read may be written
   kLetReadWhole,  // open parts that were written: the whole may be read
-  kGather,        // the parts are closed, and the whole is used alone
-  kShut,          // parts that were only read are closed
-  kEnd,           // the plan ends
+  kGather,        // closes the parts; the whole is used exclusively
+  kShut,          // closes parts that were only read
+  kEnd,           // ends the plan
 };
 
 }  // namespace consort

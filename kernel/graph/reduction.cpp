@@ -26,7 +26,7 @@ Codelet *alive(const TaskGraph &rt, consort_codelet_id id) noexcept {
   return c && c->live.load(std::memory_order_relaxed) ? c : nullptr;
 }
 
-// From open_phase() to end_union(): nobody can have removed it.
+// Precondition: between open_phase() and end_union(), so the codelet cannot be removed.
 Codelet &held(const TaskGraph &rt, consort_codelet_id id) noexcept { return *rt.codelets.find(id); }
 
 template <class F>
@@ -34,7 +34,7 @@ void for_each_method(const Reduction &r, F f) noexcept {
   for (const consort_codelet_id id : {r.init, r.combine}) f(held(r.rt, id));
 }
 
-// One of the datum's codelets, called where we are. views: what it is given.
+// Calls one of the datum's codelets on this thread. views: its arguments.
 consort_status call_here(TaskGraph &rt, const Worker &w, consort_codelet_id id, const void *const *views,
                          uint32_t n) noexcept {
   const Codelet &c = held(rt, id);
@@ -60,7 +60,7 @@ consort_status call_here(TaskGraph &rt, const Worker &w, consort_codelet_id id, 
   return guarded_call(entry.fn, &frame.call);
 }
 
-// Memory for a datum that has none, and contents for one that has none: the neutral element.
+// Gives memory to a datum without memory, and the neutral element to one without contents.
 consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d, const void *view) noexcept {
   TaskGraph &rt = r.rt;
   if (is_nowhere(d))
@@ -70,7 +70,7 @@ consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d, const
   return CONSORT_OK;
 }
 
-// Adds `from` to `to`, and leaves `from` without contents.
+// Adds `from` to `to`, and discards the contents of `from`.
 consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view, Datum &from,
                    const void *from_view) noexcept {
   if (is_poisoned(from)) return set_error(CONSORT_E_POISONED, "a part of the reduction failed");
@@ -92,7 +92,7 @@ consort_status send_union(SubmissionDraft &draft, const Claim *claims, uint32_t 
   return send_internal(draft, t, claims, n, first);
 }
 
-// One call of f for each pair of 0 … n-1 whose second half goes into the first: in the end all is in 0.
+// Calls f for each pair of 0 … n-1 whose second is added to the first: at the end all is in 0.
 template <class F>
 consort_status for_each_pair(uint32_t n, F f) {
   for (uint32_t step = 1; step < n; step *= 2)
@@ -101,7 +101,7 @@ consort_status for_each_pair(uint32_t n, F f) {
   return CONSORT_OK;
 }
 
-// Free copies 0 … n-1, behind `first`.
+// Unites free copies 0 … n-1, behind `first`.
 consort_status send_tree(SubmissionDraft &draft, uint32_t n, TaskName first) noexcept {
   Reduction &r = *draft.reduction;
   for (uint32_t i = 0; i < n; ++i)
@@ -112,10 +112,10 @@ consort_status send_tree(SubmissionDraft &draft, uint32_t n, TaskName first) noe
   });
 }
 
-// Behind all contributions: init, for a datum that turns out to hold nothing. Where it is known to hold something, only
-// what they hang on from now is made shorter.
+// Behind all contributions: runs init if the datum turns out to have no contents. If it is known to have contents, only
+// inserts a junction.
 consort_status send_begin(SubmissionDraft &draft, Datum &d) noexcept {
-  // no writer is left: what the datum holds does not change before the union
+  // no writer is left: the datum's contents do not change before the union
   if ((!d.writer || !draft.rt.is_live(d.writer)) && is_valid(d)) return d.nreaders ? insert_junction(draft, d) : 0;
   Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, kUnite, held(draft.rt, draft.reduction->init));
   if (!t) return CONSORT_E_NOMEM;
@@ -123,13 +123,13 @@ consort_status send_begin(SubmissionDraft &draft, Datum &d) noexcept {
   return send_internal(draft, t, &all, 1, 0);
 }
 
-// A fixed tree, of tasks like any others. All of them or none: a contribution that is added twice would be wrong.
+// Sends a fixed tree of ordinary tasks. All or none, because a contribution added twice would be wrong.
 consort_status send_fixed(SubmissionDraft &draft, Datum &d) noexcept {
   Reduction &r = *draft.reduction;
   const auto n = static_cast<uint32_t>(std::min<uint64_t>(r.members, Reduction::kFixed));
   if (!n) return forget_copies(draft, d);
   if (const consort_status s = send_begin(draft, d); s < 0) return s;
-  Task *made[Reduction::kFixed];  // no chain is so long here that linking them wants memory
+  Task *made[Reduction::kFixed];  // chains are short here, so linking allocates nothing
   for (uint32_t i = 0; i < n; ++i) {
     made[i] = make_internal(draft.rt, draft.thread, *draft.t->group, i ? 0 : kUnite, held(draft.rt, r.combine));
     if (made[i]) continue;
@@ -173,7 +173,7 @@ Datum *Reduction::copy(uint32_t i) noexcept {
   discipline->copy_of = this;
   (*made)->lock_at.store(static_cast<int32_t>(&like - *made) + like.lock_at.load(std::memory_order_relaxed),
                          std::memory_order_release);
-  (*made)->discipline.store(discipline, std::memory_order_relaxed);  // shown by the release below
+  (*made)->discipline.store(discipline, std::memory_order_relaxed);  // published by the release below
   copies[i].datum.store(*made, std::memory_order_release);
   return *made;
 }
@@ -207,7 +207,7 @@ consort_status open_phase(SubmissionDraft &draft, Datum &d) noexcept {
     c.unions.fetch_add(1, std::memory_order_relaxed);
     c.phases.fetch_add(1, std::memory_order_relaxed);
   });
-  // Pairs with heavy() in consort_codelet_remove(): it sees the phase, or we see that it is removed.
+  // Pairs with heavy() in consort_codelet_remove(): it sees the phase, or this thread sees that the codelet is removed.
   fence::light(draft.rt.asymmetric);
   if (alive(draft.rt, r.init) && alive(draft.rt, r.combine)) return CONSORT_OK;
   close_phase(d);
@@ -234,14 +234,14 @@ Result<Reduction::Able> Reduction::who_can(TaskGraph &rt, const Codelet &init, c
            (!c.can_execute || consort::able(rt, c, w.klass, w.id, 0));
   };
   auto able = std::make_unique<bool[]>(rt.workers.size());
-  bool all = true, some[3] = {};  // can some unit begin, combine, both?
+  bool all = true, some[3] = {};  // whether some unit can begin, combine, or both
   for (const auto &w : rt.workers) {
     const bool begins = can(init, *w), combines = can(combine, *w);
     all &= able[w->id] = begins && combines;
     some[0] |= begins, some[1] |= combines, some[2] |= begins && combines;
   }
-  if (all || (moved && some[0] && some[1])) return Able{};  // moved: each where it can
-  // What has no implementation for them is told when it is needed: units of another class may be all that it lacks.
+  if (all || (moved && some[0] && some[1])) return Able{};  // moved: each method runs where it can
+  // A missing implementation is reported when it is needed: only units of another class may be missing.
   const uint64_t classes = moved ? ~uint64_t{0} : rt.inline_classes;
   if (some[2] || !(init.where & classes) || !(combine.where & classes)) return able;
   const Codelet &blame = some[0] ? combine : init;
@@ -285,7 +285,7 @@ consort_status enter_reduction(SubmissionDraft &draft, Claim &claim) noexcept {
     Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, held(draft.rt, r.init));
     if (!t) return CONSORT_E_NOMEM;
     const Claim all{copy, CONSORT_M_W};
-    // Behind the phase before: whoever unites that looks at every copy.
+    // Behind the phase before, whose uniting task reads every copy.
     if (const consort_status s = send_internal(draft, t, &all, 1, claim.datum->writer); s < 0) return s;
   }
   ++r.members;
@@ -309,7 +309,7 @@ consort_status unite(SubmissionDraft &draft, Datum &d) noexcept {
     if (const consort_status s = insert_junction(draft, d); s < 0) return s;
     const auto own = static_cast<uint32_t>(std::min<size_t>(draft.rt.workers.size(), Reduction::kMost));
     if (const consort_status s = send_tree(draft, own, d.writer); s < 0) return s;
-    claims[n++].datum = r.copy(0);  // behind the tree; whatever else has contributions is added by the same task
+    claims[n++].datum = r.copy(0);  // behind the tree; the same task adds any other copies with contributions
   }
   return send_union(draft, claims, n, 0);
 }
@@ -374,7 +374,7 @@ consort_status unite_body(const consort_call *call) noexcept {
 
 bool begins_in_vain(const Task &t) noexcept {
   const Datum &d = *Datum::of(t.pub.access[0].datum);
-  return is_valid(d) || is_poisoned(d);  // poisoned: whoever unites is told
+  return is_valid(d) || is_poisoned(d);  // poisoned: the uniting task reports it
 }
 
 consort_status begun_already(const consort_call *) noexcept { return CONSORT_OK; }

@@ -86,7 +86,7 @@ consort_status Repeats::stop(TaskName name, bool live) noexcept {
       t->stopped = true;
       return CONSORT_OK;
     }
-  if (!live) return CONSORT_OK;  // over, and nothing repeats
+  if (!live) return CONSORT_OK;  // it has ended and does not repeat
   return set_error(CONSORT_E_INVAL, "the task does not repeat: it was submitted without CONSORT_TASK_REPEAT");
 }
 

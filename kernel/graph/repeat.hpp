@@ -1,7 +1,7 @@
-// repeat.hpp — a task that comes again: what it takes to submit the next turn, kept from the first on.
+// repeat.hpp — repeating tasks: a copy of the description, from which each next turn is submitted.
 //
-// Owned by the turn that is unfinished, and handed on from one to the next. Found by the name of the first turn or of
-// the present one. What the hooks' arguments need dropped is dropped here, after the last turn.
+// Owned by the unfinished turn and passed from one turn to the next. Found by the name of the first turn or of the
+// current one. Arguments of hooks are dropped here, after the last turn.
 #pragma once
 #include <consort/consort.h>
 
@@ -19,7 +19,7 @@ struct RepeatState {
   consort_task_more more;
   std::vector<consort_use> uses;
   std::vector<consort_arg> args;
-  std::vector<std::byte> bytes;           // of arguments that are larger than a word
+  std::vector<std::byte> bytes;           // of arguments larger than a word
   std::string name;
   TaskName first = 0, now = 0;            // under Repeats' lock
   bool stopped = false;
@@ -28,13 +28,13 @@ struct RepeatState {
 
 class Repeats {
  public:
-  // nullptr: no memory. Listed once it is begun.
+  // Returns nullptr if out of memory. It is listed by begin().
   static std::unique_ptr<RepeatState> copy(const consort_task_desc &) noexcept;
   void begin(RepeatState &, TaskName, consort_group_id) noexcept;            // a turn is about to be sent
-  TaskName turn_of(TaskName) noexcept;                                 // the present one, of a first; else itself
+  TaskName turn_of(TaskName) noexcept;  // the current turn for the name of a first one; else the name itself
   consort_status stop(TaskName, bool live) noexcept;
   void stop_all() noexcept;
-  // A turn has ended: is there to be another one? If not, it is not listed any more.
+  // A turn has ended: returns whether there is another one. If not, it is removed from the list.
   bool again(RepeatState &, bool well) noexcept;
   void forget(RepeatState &) noexcept;
 

@@ -12,7 +12,8 @@
 namespace consort {
 namespace {
 
-// What ends a task only when others have ended: it hangs on them and, when they are over, lets go of the task's end.
+// Makes the guard of a task that ends only after others: it is linked behind them and then releases the task's
+// completion.
 consort_status make_guard(SubmissionDraft &draft, const consort_task_more &m) noexcept {
   for (uint32_t i = 0; i < m.nend_after; ++i)
     if (!m.end_after[i].v || !draft.rt.tasks.holds(static_cast<uint32_t>(m.end_after[i].v)))
@@ -51,7 +52,7 @@ consort_status read_more(SubmissionDraft &draft, const consort_task_desc &d, Rep
   more->done_drop = m.done_drop;
   more->tag = m.tag;
   draft.turns = again;
-  if (repeats) {  // the arguments are needed again: after the last turn they are dropped by RepeatState
+  if (repeats) {  // the arguments are needed again: RepeatState drops them after the last turn
     more->ready.drop = more->begin.drop = more->done_drop = nullptr;
     if (!again) {
       draft.made_turns = Repeats::copy(d);
@@ -89,7 +90,7 @@ void settle_order(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
   std::memcpy(draft.guard->payload, &t->pub.id, sizeof t->pub.id);
   Linker linker(draft.rt, draft.guard);
   for (uint32_t i = 0; i < d.more->nend_after; ++i) linker.after(d.more->end_after[i].v);
-  // sent; else it is the submitter's to end
+  // sent; else the submitter ends it
   if (!let_go(draft.rt, draft.guard, linker, pending::kGuard)) draft.guard = nullptr;
 }
 

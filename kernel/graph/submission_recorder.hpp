@@ -1,6 +1,6 @@
-// submission_recorder.hpp — the interface through which a recording sees what its thread submits.
+// submission_recorder.hpp — the interface through which a recording sees the submissions of its thread.
 //
-// The room replay implements it. ThreadState::recorder leads to it while the thread records; only that thread calls.
+// The room replay implements it. ThreadState::recorder points to it while the thread records; only that thread calls.
 #pragma once
 #include <consort/consort.h>
 
@@ -20,15 +20,15 @@ constexpr uint64_t make(uint32_t serial, uint32_t index) { return kMark | uint64
 
 class SubmissionRecorder {
  public:
-  // A submission of its thread: records it, and sends it on unless it is only to be recorded. Returns what submit()
-  // returns.
+  // A submission of its thread: records it, and sends it on unless it is only to be recorded. Returns the result of
+  // submit().
   virtual consort_status submit(ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept = 0;
-  // The draft of a submission that submit() sent on, as it would be linked. OK: recorded, and not to be linked; AGAIN:
-  // to be linked, too; < 0: refused, told in the error slot.
+  // The draft of a submission that submit() has sent on, ready for linking. OK: recorded, not to be linked; AGAIN: also
+  // to be linked; < 0: refused, error text set.
   virtual consort_status take(SubmissionDraft &, consort_task_id *out) noexcept = 0;
 
  protected:
-  ~SubmissionRecorder() = default;  // the runtime's recordings own it
+  ~SubmissionRecorder() = default;  // owned by the runtime's recordings
 };
 
 }  // namespace consort

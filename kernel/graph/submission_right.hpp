@@ -1,27 +1,26 @@
-// submission_right.hpp — the right to change the ends of the chains of accesses. Its functions are in submit.cpp.
+// submission_right.hpp — the right to change the ends of access chains. Implemented in submit.cpp.
 //
-// The submission right covers the ends of the chains. While one thread submits it has the right by bias and
-// pays nothing; the first other one revokes the bias, and from then on each submission locks its data, in
-// the order of their addresses, and links all its accesses before it unlocks any: so two submissions that
-// share several data have one order on all of them.
+// A single submitting thread has the right by bias and pays nothing. The first other submitter revokes the bias. From
+// then on each submission locks its data, in the order of their addresses, and links all its accesses before it unlocks
+// any, so two submissions with several common data have the same order on all of them.
 #pragma once
 #include "graph/task_graph.hpp"
 
 namespace consort {
 
-// One datum of a submission, merged over the places where it is named.
+// One datum of a submission, merged over its uses.
 struct Claim {
-  static constexpr uint32_t kLoose = 1u << 31;  // in mode: makes no order
-  Claim() = default;                          // fills nothing: the short way's are many
+  static constexpr uint32_t kLoose = 1u << 31;  // in mode: not ordered
+  Claim() = default;                          // uninitialised: the fast path has many
   Claim(Datum *d, uint32_t m) noexcept : datum(d), mode(m) {}
 
   Datum *datum;
   uint32_t mode;
-  SpinLock *lock;                             // that the right over it was taken by; SubmissionRight's
+  SpinLock *lock;                             // the lock taken for it; used by SubmissionRight
 };
 
-// Holds the submission right: all of it by bias, or over `n` data, which it sorts by address and locks. While it is
-// held (biased or not) a lease of this thread cannot be taken away.
+// Holds the submission right: all of it by bias, or over `n` data, which it sorts by address and locks. Meanwhile,
+// biased or not, a lease of this thread cannot be taken away.
 class SubmissionRight {
  public:
   explicit SubmissionRight(ThreadState &thread) noexcept : thread_(thread) {}
@@ -30,10 +29,10 @@ class SubmissionRight {
   }
   bool try_biased(TaskGraph &rt) noexcept {
     thread_.busy.store(1, std::memory_order_relaxed);
-    fence::light(rt.asymmetric);  // pairs with the heavy fences of whoever revokes the bias, and of Worker::watch
+    fence::light(rt.asymmetric);  // pairs with the heavy fences where the bias is revoked, and of Worker::watch
     return rt.bias.load(std::memory_order_acquire) == thread_.id;
   }
-  void enter(TaskGraph &, Claim *claims, uint32_t n) noexcept;  // after try_biased() said no
+  void enter(TaskGraph &, Claim *claims, uint32_t n) noexcept;  // after try_biased() returned false
   ~SubmissionRight() {
     if (locked_) [[unlikely]] unlock();
     thread_.busy.store(0, std::memory_order_release);

@@ -2,7 +2,7 @@
 // It includes sched, model, task and below; exec and above use it. Start with submit.hpp (without options),
 // submit_full.cpp (with options), link_steps.hpp (common to both) and complete.hpp.
 //
-// submit.hpp — how a task enters: its record, its place in the chains of its data, its way to the policy.
+// submit.hpp — submission of a task: its record, its place in the chains of its data, its push to the policy.
 #pragma once
 #include <consort/consort.h>
 
@@ -13,7 +13,7 @@ namespace consort {
 
 consort_status submit(TaskGraph &, const consort_task_desc &, consort_task_id *out) noexcept;
 
-// Hands over what this thread keeps back, if it does (Worker::kept): it is about to wait.
+// Pushes the tasks that this thread holds back (Worker::kept), since it is about to wait.
 void push_kept(TaskGraph &, ThreadState &) noexcept;
 
 }  // namespace consort

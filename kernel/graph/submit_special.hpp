@@ -9,15 +9,14 @@ namespace consort {
 struct TaskGraph;
 struct ThreadState;
 
-// The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
-// kHold with `granted`: the application is told when its turn has come. kEmpty with `turn`: called where it ends, which
-// nothing cancels.
+// Submits an internal task without a codelet on one datum. kRetire also invalidates the datum's name in the same step.
+// kHold with `granted`: that is called at its turn. kEmpty with `turn`: that is called at its end; nothing cancels it.
 struct Turn {
   consort_done_fn *fn;
   void *arg;
   const char *name;
 };
-// All memory that its turn needs is reserved here. A refusal leaves its reason in the error slot.
+// Reserves all memory that its turn needs. On a refusal the error text is set.
 consort_status submit_special(TaskGraph &, ThreadState &, consort_data_id, uint32_t mode, TaskKind kind,
                               TaskName *name = nullptr, consort_granted_fn *granted = nullptr, void *arg = nullptr,
                               const Turn *turn = nullptr) noexcept;

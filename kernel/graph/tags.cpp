@@ -12,7 +12,7 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kLongestPath = 32;  // links that are named
+constexpr uint32_t kLongestPath = 32;  // tags listed in a message
 
 unsigned long long number(uint64_t tag) { return tag; }
 
@@ -20,7 +20,7 @@ unsigned long long number(uint64_t tag) { return tag; }
 
 // -- what comes after what --------------------------------------------------------------------------------------
 
-// Backwards along what each was declared to come after. path: from `from` to `to`, both included.
+// Searches backwards along declared predecessors. path: from `from` to `to`, both included.
 bool Tags::leads_to(uint64_t from, uint64_t to, std::vector<uint64_t> &path) const {
   std::unordered_map<uint64_t, uint64_t> came_from{{from, from}};
   std::vector<uint64_t> open{from};
@@ -52,7 +52,7 @@ consort_status Tags::after(uint64_t tag, const uint64_t *others, uint32_t n) {
                       "consort_tag_restart() when it has ended",
                       number(tag));
   for (uint32_t i = 0; i < n; ++i) {
-    // Only where something comes after this tag can a way lead back to it.
+    // A cycle is possible only if this tag has successors.
     std::vector<uint64_t> path;
     if (others[i] != tag && (it == tags_.end() || it->second.before.empty())) continue;
     if (!leads_to(others[i], tag, path)) continue;
@@ -62,7 +62,7 @@ consort_status Tags::after(uint64_t tag, const uint64_t *others, uint32_t n) {
       text += " and so on, through " + std::to_string(path.size()) + " tags, back to itself";
     return set_error(CONSORT_E_INVAL, "tags in a circle: " + text);
   }
-  // All memory first, then all changes.
+  // Allocates everything first, then changes.
   Tag &t = tags_[tag];
   t.after.reserve(t.after.size() + n);
   for (uint32_t i = 0; i < n; ++i) {
@@ -86,7 +86,7 @@ TaskName Tags::open_gate(ThreadState &thread, Tag &tag) noexcept {
   blank_special(t, TaskKind::kGate);
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt_.tasks.index(t);
   t->group = &rt_.groups.standard();
-  std::memset(t->payload, 0, sizeof(TaskName));  // guards nobody's end
+  std::memset(t->payload, 0, sizeof(TaskName));  // guards no completion
   tag.gate = t;
   return t->pub.id;
 }
@@ -131,7 +131,7 @@ Task *Tags::reach(Tag &t, TaskName failed) noexcept {
   if (gate && failed)
     if (auto why = rt_.failures.find(failed)) rt_.failures.add_as(gate->pub.id, std::move(why));
   changes_.fetch_add(1, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the heavy fence of whoever is about to wait
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the heavy fence of a thread that is about to wait
   rt_.waiters.wake();
   return gate;
 }
@@ -143,7 +143,7 @@ Task *Tags::reached_by(uint64_t tag, TaskName task, bool failed) noexcept {
   return reach(t, failed ? task : 0);
 }
 
-// -- by the application's word ----------------------------------------------------------------------------------------
+// -- notification -----------------------------------------------------------------------------------------------------
 
 consort_status Tags::notify(uint64_t tag, Task **gate) {
   std::lock_guard lock(mutex_);
@@ -195,7 +195,7 @@ TaskName Tags::failed(uint64_t tag) noexcept {
   return it == tags_.end() ? 0 : it->second.failed;
 }
 
-// -- those who wait ---------------------------------------------------------------------------------------------------
+// -- waits ------------------------------------------------------------------------------------------------------------
 
 void Tags::begin_wait(const uint64_t *tags, uint32_t n) {
   std::lock_guard lock(mutex_);
@@ -216,8 +216,7 @@ bool Tags::all_reached(const uint64_t *tags, uint32_t n) noexcept {
   });
 }
 
-// -- nobody is left
-// -----------------------------------------------------------------------------------------------------
+// -- giving up --------------------------------------------------------------------------------------------------------
 
 bool Tags::any_gate() noexcept {
   std::lock_guard lock(mutex_);

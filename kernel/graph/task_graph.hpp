@@ -18,14 +18,14 @@ struct TaskGraph : Scheduling {
       : Scheduling(number, std::move(c)), tags(*this), plans(*this) {}
 
   GraphMemory *graph_memory = nullptr;     // set by the constructor of the room memory
-  bool copies_are_moved = false;           // some unit does not reach the memory at home, or has a queue; set at the start
-  // the thread state that submits without locks; kNobody: none yet; kEverybody: data are locked
+  bool copies_are_moved = false;           // some unit cannot access memory at home, or has a queue; set at the start
+  // the thread state that submits without locks; kNobody: none yet; kEverybody: submitters lock their data
   alignas(64) std::atomic<uint32_t> bias{kNobody};  // release where it changes pairs with the acquire of a submission
   static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
   // the task that keeps tokens while parked (graph/commute.hpp); relaxed: a name
   alignas(64) std::atomic<TaskName> elder{0};
 
-  // -- in the order of their lives --
+  // -- in the order of construction --
   Tags tags;
   CompletionHolds ends;
   Bundles bundles;

@@ -9,7 +9,7 @@
 
 namespace consort {
 
-// Out of its place first: whatever happens meanwhile, it is called and dropped once.
+// Cleared first, so that it is called and dropped once, whatever happens meanwhile.
 static void call(ThreadState &thread, Task *t, consort_hook &place) noexcept {
   const consort_hook hook = std::exchange(place, consort_hook{});
   if (hook.fn) in_callback(thread, t, [&] { hook.fn(hook.arg, {t->pub.id}); });

@@ -1,4 +1,4 @@
-// task_hooks.hpp — the application's hooks of a task, and what its end does beside handing on its edges.
+// task_hooks.hpp — hooks of a task that the application provides, and the actions at its end besides its edges.
 #pragma once
 #include <consort/consort.h>
 
@@ -11,9 +11,9 @@ struct Worker;
 
 void call_ready(ThreadState &, Task *) noexcept;
 void call_begin(ThreadState &, Worker &, Task *) noexcept;
-// A ready task of a bundle: the worker that it had better be offered to first; nullptr: where this thread is, or any.
+// Returns the worker that should first be offered a ready task of a bundle; nullptr: this thread's, or any.
 Worker *bundle_worker(TaskGraph &, const ThreadState &, const Task *) noexcept;
-// After `done`, while the task's name lives: arguments are dropped, its tag is reached, its next turn follows.
+// After `done`, while the task's name is valid: drops arguments, reaches its tag, submits its next turn.
 void end_more(TaskGraph &, ThreadState &, Task *, consort_status) noexcept;
 
 }  // namespace consort

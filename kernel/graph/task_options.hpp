@@ -1,7 +1,8 @@
-// task_options.hpp — what few tasks ask for (consort_task_more): hooks, a tag, an end that is held, a bundle, further turns.
+// task_options.hpp — rare options of a task (consort_task_more): hooks, a tag, a completion hold, a bundle, further
+// turns.
 //
-// One block of its own beside the task's Extra, owned by the task; whoever owns the task may touch it, but for what
-// Ends guards. A submission that is refused frees it and drops nothing: the hooks are still the caller's.
+// A block beside the task's Extra, owned by the task and used by the task's owner, except fields guarded by
+// CompletionHolds. A refused submission frees it and drops nothing: the hooks still belong to the caller.
 #pragma once
 #include <consort/consort.h>
 
@@ -14,27 +15,27 @@ struct ThreadState;
 struct RepeatState;
 
 struct TaskOptions {
-  consort_hook ready{}, begin{};          // taken out when they are called
+  consort_hook ready{}, begin{};          // taken out when called
   void (*done_drop)(void *) = nullptr;
   uint64_t tag = 0;
-  bool tagged = false, listed = false;    // carries `tag`; is known to CompletionHolds
+  bool tagged = false, listed = false;    // carries `tag`; is listed in CompletionHolds
   Bundle *bundle = nullptr;
-  RepeatState *turns = nullptr;                 // owned; comes again
-  Task *gate = nullptr;                   // ends with it: others come after its tag
-  // -- the end, once listed: under the lock of CompletionHolds --
-  bool over = false, guarded = false;     // the body is; other tasks' ends are awaited
+  RepeatState *turns = nullptr;                 // owned; the task repeats
+  Task *gate = nullptr;                   // ends with the task: the gate of its tag
+  // -- the completion, once listed: under the lock of CompletionHolds --
+  bool over = false, guarded = false;     // the body has ended; other tasks' ends are awaited
   uint32_t holds = 0;
-  consort_status status = CONSORT_OK;     // of the body that is over
+  consort_status status = CONSORT_OK;     // of the ended body
   uint32_t worker = CONSORT_NONE;
   TaskName name = 0;
   Task *task = nullptr;
   TaskOptions *next = nullptr;
-  // -- data that the application enters without waiting (kHold) --
+  // -- data acquired without waiting (kHold) --
   consort_granted_fn *granted = nullptr;
   void *granted_arg = nullptr;
 };
 
-// With kMore in any case. false: no memory.
+// Sets kMore in any case. nullptr: out of memory.
 TaskOptions *more_of(ThreadState &, Task *) noexcept;
 
 }  // namespace consort
