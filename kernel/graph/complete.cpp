@@ -27,37 +27,37 @@ void call_done(TaskGraph &rt, ThreadState &thread, Task *t, consort_status statu
   in_callback(thread, t, [&] { e->done(e->done_arg, &outcome); });
 }
 
-// After the body: what was written is valid now.
+// After the body: marks the written data valid.
 void settle_data(TaskGraph &rt, Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     const consort_access &a = t->pub.access[i];
-    if (!(a.mode & CONSORT_M_W)) continue;  // what is reduced becomes valid when it is united
+    if (!(a.mode & CONSORT_M_W)) continue;  // reduced data become valid when they are united
     Datum *d = Datum::of(a.datum);
     const uint32_t s = d->state.load(std::memory_order_relaxed);
     if ((s & data_state::kPlain) == data_state::kValid) continue;
     d->state.fetch_or(data_state::kValid, std::memory_order_relaxed);
-    if (a.mode & CONSORT_M_R) continue;  // what poisons it now came beside this task, and is not overwritten
+    if (a.mode & CONSORT_M_R) continue;  // a concurrent task may have poisoned it, which must not be undone
     d->state.fetch_and(~data_state::kPoisoned, std::memory_order_relaxed);
     rt.data.blame(*d, nullptr);
   }
 }
 
-// A task that was given what it waited for by the one that ends.
+// Pushes a task that received its token or completion from the ending task.
 void take_heir(TaskGraph &rt, Task *heir, ReadyBatch &batch) noexcept {
   if (heir->bits & kBound) rt.workers[heir->extra->worker]->post(heir);
   else batch.task[batch.n++] = heir, batch.flags |= CONSORT_PUSH_RETRIED;  // the policy has had it once
 }
 
-// A task that brought copies together, or could not: the next phase begins without them then, and without their poison.
+// The end of a uniting task. If it failed, the next phase begins without its copies and without their poison.
 [[gnu::noinline]] void leave_union(const Task &t, consort_status status) noexcept {
   Datum &d = *Datum::of(t.pub.access[0].datum);
-  // It is not the last: one of copies alone, or what comes before the tree.
+  // Not the last one of the phase: it unites copies alone, or is before the tree.
   if (!discipline_if_any(d)->reduction || begins(t)) return;
   if (status < 0 || !unites_by_itself(t)) drop_copies(d);
   end_union(d);
 }
 
-// Once the name is dead: `w` is what the exchange took from the word.
+// The name is invalid; `w` is the value that the exchange took.
 [[gnu::always_inline]] inline void hand_on_one(TaskGraph &rt, ThreadState &thread, Task *t, uint64_t w,
                                                ReadyBatch &batch) noexcept {
   uint32_t link = word::link(w);
@@ -84,12 +84,12 @@ void take_heir(TaskGraph &rt, Task *heir, ReadyBatch &batch) noexcept {
   count_out(rt, thread, group);
 }
 
-// The plan or the datum that ends with this task, while its name lives: whoever waits for that finds the thing gone.
+// Frees the plan or the datum that ends with this task, while its name is valid: a thread that waited finds it gone.
 void leave_kind(TaskGraph &rt, ThreadState &thread, const Task &t) noexcept {
   if (const auto end = rt.kinds.of(t).end) end(rt, thread, t);
 }
 
-// What is to be done while the name lives, and its death.
+// The actions while the name is valid, and its invalidation.
 uint64_t end_name(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
                   Task **heir) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
@@ -101,13 +101,13 @@ uint64_t end_name(TaskGraph &rt, ThreadState &thread, Task *t, consort_status st
       if (a.mode & CONSORT_M_REDUX) give_copy(a);
     }
   if (t->extra && t->extra->staging) rt.graph_memory->end(thread, t);
-  if (t->bits & kTokens) *heir = give_tokens(rt, thread, t);  // while the name lives: the data do too
+  if (t->bits & kTokens) *heir = give_tokens(rt, thread, t);  // while the name is valid, and so the data exist
   if (t->extra) t->bits |= kOver;
   if (t->extra && t->extra->done) call_done(rt, thread, t, status, worker);
   if (t->bits & kMore) end_more(rt, thread, t, status);
   if (t->bits & kSpecial) leave_kind(rt, thread, *t);
-  // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
-  // can be added.
+  // Releases all stores of the task; a thread that adds a link or finds the name invalid acquires them. No link can be
+  // added from here on.
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
 }
 
@@ -123,7 +123,7 @@ void end_one(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status,
   else hand_on_one(rt, thread, t, word, batch);
 }
 
-// Of one that was held: how it ended, and its words again.
+// Returns the status and worker of a task whose completion was held, and sets its error text again.
 consort_status remember_end(TaskGraph &rt, Task *t, Worker **worker) noexcept {
   const TaskOptions &m = *t->extra->more;
   *worker = m.worker == CONSORT_NONE ? nullptr : rt.workers[m.worker];
@@ -143,7 +143,7 @@ bool bring_data(TaskGraph &rt, Task *t) noexcept {
 
 // The turn of a task without a body, whose data are there.
 void take_turn(TaskGraph &rt, ThreadState &thread, Task *t, Worker *worker, ReadyBatch &batch) noexcept {
-  const bool more = t->bits & kMore;  // looked at before: one that was granted may be gone
+  const bool more = t->bits & kMore;  // read before: a granted task may be gone
   const KindTable::Turn turn = rt.kinds.of(*t).ready(rt, thread, t, batch);
   if (turn.over && (!more || rt.ends.may_end(t, turn.status, CONSORT_NONE)))
     end_one(rt, thread, t, turn.status, worker, batch);
@@ -174,7 +174,7 @@ void take_turn(TaskGraph &rt, ThreadState &thread, Task *t, Worker *worker, Read
 }  // namespace
 
 Task *give_way(TaskGraph &rt, ThreadState &thread, Task *next, Worker &w) noexcept {
-  // Then whoever steps is to look around: at a stop, a time limit, who asks for the lease.
+  // Afterwards the stepping loop checks for a stop, a time limit, or a request for the lease.
   constexpr uint32_t kTurns = 1024;
   constexpr uint64_t kLong = 500'000;  // ns
   const uint64_t now = rt.clock.now();
@@ -194,13 +194,13 @@ Task *give_way(TaskGraph &rt, ThreadState &thread, Task *next, Worker &w) noexce
     thread.chain.turn_end = thread.chain.run + rt.bypass;
     return t;
   }
-  rt.policy.push(rt, w.id, &t, 1, CONSORT_PUSH_RETRIED);  // which implementation or team it chose is not ours to pass on
+  rt.policy.push(rt, w.id, &t, 1, CONSORT_PUSH_RETRIED);  // the chosen implementation or team cannot be passed on
   return nullptr;
 }
 
 namespace {
 
-// The successor to run in place: the most urgent, the earliest among equals. It leaves the batch.
+// Chooses the successor to run in place: the most urgent, the earliest among equals. Removes it from the batch.
 inline Task *pick_successor(TaskGraph &rt, ThreadState &thread, ReadyBatch &batch, Worker &w) noexcept {
   uint32_t best = batch.n - 1;
   for (uint32_t i = batch.n - 1; i-- > 0;)
@@ -233,7 +233,7 @@ void free_lent(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (e->reserved) rt.graph_memory->unreserve(e->reserved);
 }
 
-// The rest of an end, when all edges are handed on: what has become ready is pushed, one may run in place.
+// The rest of an end, after all edges are released: pushes ready tasks; one may run in place.
 [[gnu::always_inline]] inline Task *go_on(TaskGraph &rt, ThreadState &thread, Worker *w, ReadyBatch &batch) noexcept {
   if (batch.specials) [[unlikely]] finish_specials(rt, thread, w, batch);
   if (!batch.n) return nullptr;
@@ -247,13 +247,13 @@ void send_ready(TaskGraph &rt, ThreadState &thread, ReadyBatch &batch) noexcept 
   (void)go_on(rt, thread, nullptr, batch);
 }
 
-// The body of a task is over, and its end waits for other tasks: these may need the room that its data take. Its data
-// stay its own, but their memory is free to be saved and reused. Where the application holds the end, something may
-// still write there.
+// The body has ended, and the completion waits for other tasks, which may need the memory of its data. The data stay
+// its own, but their memory may be saved and reused. Not if the application holds the completion: the memory may still
+// be written.
 [[gnu::noinline]] static void leave_room(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
   if (!t->extra->staging || !rt.ends.waits_for_tasks(t)) return;
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
-  t->bits &= static_cast<uint16_t>(~kOdd);  // done; end_name() does not repeat it
+  t->bits &= static_cast<uint16_t>(~kOdd);  // done here, not again in end_name()
   rt.graph_memory->end(thread, t);
 }
 
@@ -311,10 +311,10 @@ void release_ready(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
 }
 
 void end_uncounted(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
-  ReadyBatch none(CONSORT_NONE);  // nothing hangs on it, and it begins nothing
+  ReadyBatch none(CONSORT_NONE);  // it has no links, and nothing begins with it
   if (!bring_data(rt, t)) (void)rt.kinds.of(*t).ready(rt, thread, t, none);
   leave_kind(rt, thread, *t);
-  // release: as in end_name(); whoever finds the name dead acquires it
+  // release: as in end_name(); a thread that finds the name invalid acquires it
   t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
   if (t->extra) free_lent(rt, thread, t);
   thread.give_record(t);
@@ -329,10 +329,10 @@ std::unique_ptr<PutOffEnds> make_put_off_ends() {
 
 void settle_down(TaskGraph &rt, ThreadState &thread) noexcept {
   thread.flush_records();
-  fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever began to watch the group
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of a thread that begins to watch the group
   rt.groups.tell_if_idle(
       *rt.groups.at(static_cast<uint32_t>(thread.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
-  fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever is about to wait for everything
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of a thread that is about to wait for everything
   if (rt.waiters.any() && rt.groups.all_idle()) rt.waiters.wake();
 }
 

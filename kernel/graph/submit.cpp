@@ -14,7 +14,7 @@
 
 namespace consort {
 
-// -- the right, here so that the short way needs no SubmissionRight in memory: 11 instructions a task ---------------
+// -- the right, here so that the fast path needs no SubmissionRight in memory: saves 11 instructions a task ---------
 
 void SubmissionRight::enter(TaskGraph &rt, Claim *claims, uint32_t n) noexcept {
   ThreadState &thread = thread_;
@@ -38,8 +38,8 @@ void SubmissionRight::enter(TaskGraph &rt, Claim *claims, uint32_t n) noexcept {
     thread.busy.store(1, std::memory_order_relaxed);
     fence::light(rt.asymmetric);
   }
-  // Several data may share one lock: they stand together then, and the first of them stands for all.
-  // Looked up once: a handle may be stale, and its slot be another datum's by now. That is found out under the lock.
+  // Several data may share one lock: they are adjacent then, and the first stands for all. Looked up once: a handle may
+  // be stale and its slot reused, which is detected under the lock.
   for (uint32_t i = 0; i < n; ++i) claims[i].lock = &lock_of(*claims[i].datum);
   if (n > 1) std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return a.lock < b.lock; });
   for (; locked_ < n; ++locked_)
@@ -51,14 +51,14 @@ void SubmissionRight::unlock() noexcept {
     if (locked_ == 1 || claims_[locked_ - 1].lock != claims_[locked_ - 2].lock) claims_[locked_ - 1].lock->unlock();
 }
 
-// -- the short way ------------------------------------------------------------------------------------------------
+// -- the fast path -----------------------------------------------------------------------------------------------
 //
-// Data, values, a worker, a name, a callback, a few predecessors: what most tasks have. Whatever does not fit, errors too,
-// is left to the long way, which words them: kNotPlain, and nothing has happened.
+// Data, values, a worker, a name, a callback, a few predecessors: the options of most tasks. All else, also errors, is
+// left to the slow path, which sets the error texts: the fast path returns kNotPlain, without any effect.
 constexpr consort_status kNotPlain = INT32_MAX;
 constexpr uint32_t kShortModes = CONSORT_M_RW | CONSORT_M_SCRATCH | CONSORT_M_REDUX | CONSORT_M_COMMUTE;
 
-// With the right: is the last writer unfinished? A finished one is forgotten.
+// With the right: returns whether the last writer is unfinished. Clears a finished one.
 inline bool still_live(const Task *records, TaskName &writer) noexcept {
   if (!writer) return false;
   if (is_live(records[static_cast<uint32_t>(writer)], writer)) return true;
@@ -66,7 +66,7 @@ inline bool still_live(const Task *records, TaskName &writer) noexcept {
   return false;
 }
 
-// Is the datum among the first `n` accesses?
+// Returns whether the datum is among the first `n` accesses.
 inline bool is_among(const consort_access *access, uint32_t n, const Datum &datum) noexcept {
   for (uint32_t i = 0; i < n; ++i)
     if (access[i].datum == &datum.pub) return true;
@@ -74,10 +74,9 @@ inline bool is_among(const consort_access *access, uint32_t n, const Datum &datu
 }
 
 // Finds the data and fills the accesses, and the claims, if there are any. kNoSurvey: some are not registered, or not
-// different; with the right, also: there is no room for another reader. Else, with the right, how many predecessors were
-// live: there will be no more.
-// kBeside: among them may be scratch, and accesses that commute or reduce, of data whose chains end with others of the
-// kind.
+// distinct; with the right, also: there is no room for another reader. Otherwise returns, with the right, the number of
+// unfinished predecessors; there will be no more. kBeside: scratch is permitted, and accesses that commute or reduce,
+// on data whose chains end with others of the kind.
 constexpr uint32_t kNoSurvey = ~0u;
 template <bool kWithRight, bool kBeside>
 [[gnu::always_inline]] inline uint32_t survey(TaskGraph &rt, const consort_task_desc &d, uint32_t n,
@@ -86,7 +85,7 @@ template <bool kWithRight, bool kBeside>
   const DataTable::Slots slots = rt.data.slots();
   const consort_use *const uses = d.uses;
   uint32_t links = 0;
-  uint64_t met = 0;  // a bit for each datum; two data may have the same
+  uint64_t met = 0;  // a bit for each datum; two data may have the same bit
   bool plain = true;
 #pragma GCC unroll 4
   for (uint32_t i = 0; i < n; ++i) {
@@ -124,7 +123,7 @@ template <bool kWithRight, bool kBeside>
   return plain ? links : kNoSurvey;
 }
 
-// With kBeside: what its accesses ask for when it runs. False: more than the short way can say.
+// With kBeside: sets the bits that its accesses need when it runs. Returns false if the fast path cannot express them.
 inline bool note_kinds(Task *t, const consort_access *access, uint32_t n) noexcept {
   uint32_t commuting = 0;
   for (uint32_t i = 0; i < n; ++i) {
@@ -132,15 +131,16 @@ inline bool note_kinds(Task *t, const consort_access *access, uint32_t n) noexce
     if (access[i].mode & CONSORT_M_COMMUTE) ++commuting;
   }
   if (commuting) t->bits |= kTokens;
-  return commuting < 2;  // else their tokens are listed
+  return commuting < 2;  // several tokens need a list
 }
 
-// Asks for lines of a place that is written soon. nullptr: for none.
+// Prefetches the lines of a place for writing. nullptr: none.
 inline void prefetch(const std::byte *place, uint64_t bytes) noexcept {
   for (uint64_t at = 0; place && at < bytes; at += 64) __builtin_prefetch(place + at, 1);
 }
 
-// Where accesses and values stand: in the record, or beside it. nullptr: they do not fit, or a value cannot be carried.
+// Returns the place of accesses and values: in the record, or beside it. nullptr: they do not fit, or a value cannot be
+// carried.
 [[gnu::always_inline]] inline std::byte *place_of(const TaskGraph &rt, const ThreadState &thread, Task *t,
                                                   uint32_t number, const consort_task_desc &d, uint32_t n) noexcept {
   uint64_t bytes = uint64_t{n} * sizeof(consort_access);
@@ -155,7 +155,7 @@ inline void prefetch(const std::byte *place, uint64_t bytes) noexcept {
   return rt.tasks.payload(number, bytes);
 }
 
-// Worker, name, callback, predecessors and work of a task: into its extra. False: not for the short way.
+// Stores worker, name, callback, predecessors and work of a task in its Extra. Returns false if the fast path cannot.
 [[gnu::noinline]] bool take_options(TaskGraph &rt, const ThreadState &thread, Task *t, const consort_task_desc &d,
                                      const Codelet &c) noexcept {
   Extra &e = *rt.tasks.make_extra(t);
@@ -173,7 +173,7 @@ inline void prefetch(const std::byte *place, uint64_t bytes) noexcept {
   e.done_arg = d.done_arg;
   if (d.name && !e.set_name(d.name)) return false;
   if (!d.nafter) return true;
-  // More would be allocated, and the end of the task frees them: it may come before the last is linked.
+  // More would be allocated, and the end of the task frees them, possibly before the last is linked.
   if (d.nafter > Extra::kFewAfter || !d.after || !e.make_room_after(d.nafter)) return false;
   for (uint32_t i = 0; i < d.nafter; ++i) {
     const TaskName name = d.after[i].v;
@@ -185,18 +185,18 @@ inline void prefetch(const std::byte *place, uint64_t bytes) noexcept {
   return true;
 }
 
-// With the right: how many explicit predecessors are live. There will be no more.
+// With the right: returns the number of unfinished explicit predecessors. There will be no more.
 inline uint32_t count_live(const TaskGraph &rt, const Extra &e) noexcept {
   uint32_t n = 0;
   for (uint32_t i = 0; i < e.nafter; ++i) n += rt.is_live(e.after[i]);
   return n;
 }
 
-// A task of the short way whose last predecessor has ended before it was linked, and that has a worker of its own.
+// A bound task whose last predecessor has ended before it was linked.
 [[gnu::noinline]] void post_bound(TaskGraph &rt, Task *t) noexcept { rt.workers[t->extra->worker]->post(t); }
 
-// kUses: how many data, so that what is done for each stands in a row; kAnyUses: it is not known beforehand.
-// kOptions: it may have what stands in Extra.
+// kUses: the number of data, so that loops over them are unrolled; kAnyUses: unknown at compile time. kOptions: it may
+// have fields of Extra.
 constexpr uint32_t kAnyUses = ~0u;
 template <bool kBeside, uint32_t kUses, bool kOptions>
 [[gnu::always_inline]] inline consort_status submit_plain(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d,
@@ -234,7 +234,7 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
   SubmissionRight right(thread);
   if (!right.try_biased(rt)) [[unlikely]] {
     if (n && survey<false, kBeside>(rt, d, n, modes, access, claims) == kNoSurvey) return refuse();
-    right.enter(rt, claims, n);  // sorts them, and keeps them until it ends
+    right.enter(rt, claims, n);  // sorts them, and uses them until its end
   }
   uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, nullptr) : 0;
   if (kOptions && links != kNoSurvey) links += count_live(rt, *t->extra);
@@ -245,18 +245,19 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
   if (kBeside && !note_kinds(t, access, n)) return refuse();
   count_in(thread, group);
   if (out) out->v = name;
-  // Like the accesses, what the extra holds stays once the task has ended: only this thread reuses its place. The task's
-  // pointer to it does not stay.
+  // Like the accesses, the contents of the Extra stay after the task has ended: only this thread reuses the slot. The
+  // task's pointer to it does not stay.
   const TaskName *const after = kOptions ? t->extra->after : nullptr;
   const uint32_t nafter = kOptions ? t->extra->nafter : 0;
   if (n || (kOptions && nafter)) {
-    // Once as many links hang as `pending` says, the task is its predecessors' to release: it is not looked at again,
-    // and what is still to be done for it touches the chains alone.
+    // Once as many links are added as `pending` says, the predecessors release the task: it is not accessed again, and
+    // the rest concerns the chains alone.
     t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
     Linker linker(rt, t, number);
 #pragma GCC unroll 4
     for (uint32_t i = 0; i < n; ++i) {
-      // Once as many links hang as are live, the task may run and end. Its accesses stay: only this thread reuses them.
+      // Once all links to unfinished predecessors are added, the task may run and end. Its accesses stay: only this
+      // thread reuses them.
       const uint32_t mode = access[i].mode;
       Datum &datum = *Datum::of(access[i].datum);
       if (kBeside && mode == CONSORT_M_SCRATCH) continue;
@@ -302,7 +303,7 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
   uint32_t modes = 0, reserved = 0;
   if (n) {
     if (!d.uses) [[unlikely]] return kNotPlain;
-    for (uint32_t i = 0; i < n; ++i) {  // their lines are often cold: asked for while the record is filled
+    for (uint32_t i = 0; i < n; ++i) {  // their lines are often not cached: prefetched while the record is filled
       const std::byte *place = rt.data.place(d.uses[i].data);
       __builtin_prefetch(place, 1);
       __builtin_prefetch(place + offsetof(Datum, pub));
@@ -329,7 +330,8 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
 consort_status submit(TaskGraph &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
   ThreadState *const thread = rt.this_thread();
   if (!thread) [[unlikely]] return CONSORT_E_NOMEM;
-  // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
+  // Fields one by one: the caller has just written them, and a wide load would wait for both stores to leave the
+  // buffer.
   const bool brief = d.size == CONSORT_TASK_BRIEF;
   const bool whole = d.size == sizeof d && !(d.reserved | reinterpret_cast<uintptr_t>(d.more));
   const bool options = (d.worker + 1) | (whole ? d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |

@@ -1,4 +1,4 @@
-// submit_full.cpp — submissions on the long way: with options, arguments, many data, or errors to be worded.
+// submit_full.cpp — the slow path of submission: options, arguments, many data, and all error texts.
 #include <cstdlib>
 #include <cstring>
 
@@ -26,7 +26,8 @@
 
 namespace consort {
 
-// Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
+// Lends the task records for links beyond its own. Returns false if out of memory; records lent so far stay with the
+// task.
 [[gnu::noinline]] bool reserve_more(TaskGraph &rt, ThreadState &thread, Task *t, uint32_t links) noexcept {
   return Linker::reserve(rt, thread, t, links);
 }
@@ -74,9 +75,9 @@ consort_status check_mode(uint32_t mode, uint32_t i) {
   return set_errorf(CONSORT_E_INVAL, "datum %u of the task: FIXED_TREE goes with REDUX only", i);
 }
 
-// The task's data: found, checked as far as possible without the right, merged where one is named twice.
+// Finds the task's data, checks them as far as possible without the right, and merges repeated ones.
 consort_status read_uses(SubmissionDraft &draft, const consort_task_desc &d, const Codelet *c) noexcept {
-  if (d.nuses > kFewUses / 2) {  // each may bring a hidden one
+  if (d.nuses > kFewUses / 2) {  // each may add a hidden one
     draft.claims = static_cast<Claim *>(std::malloc(2 * d.nuses * sizeof(Claim)));
     if (!draft.claims) {
       draft.claims = draft.few;
@@ -112,7 +113,7 @@ consort_status read_uses(SubmissionDraft &draft, const consort_task_desc &d, con
   return CONSORT_OK;
 }
 
-// A place for accesses and arguments: in the record, beside it, or on the heap.
+// Finds space for accesses and arguments: in the record, beside it, or on the heap.
 consort_status place_payload(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
   const uint64_t args = d.nargs ? packed_bytes(d.args, d.nargs) : 0;
   if (args == ~uint64_t{0})
@@ -195,7 +196,8 @@ consort_status read_rare(SubmissionDraft &draft, const consort_task_desc &d, Rep
   return CONSORT_OK;
 }
 
-// With the right held: names are still good, and there is memory for every reader and link. Nothing is visible yet.
+// With the right: checks that names are still valid, and reserves memory for every reader and link. Nothing is visible
+// yet.
 consort_status reserve_links(SubmissionDraft &draft) noexcept {
   const uint32_t nafter = draft.t->extra ? draft.t->extra->nafter : 0;
   uint32_t links = nafter;
@@ -222,7 +224,7 @@ void link(SubmissionDraft &draft, Linker &linker) noexcept {
     const uint32_t mode = draft.claims[i].mode;
     AccessOrder *const discipline = discipline_if_any(d);
     if (mode & Claim::kLoose) {
-      discipline->loose.push_back(t->pub.id);  // there is room
+      discipline->loose.push_back(t->pub.id);  // capacity is reserved
       continue;
     }
     if (discipline && (t->bits & kSpecial))
@@ -235,7 +237,7 @@ void link(SubmissionDraft &draft, Linker &linker) noexcept {
 }
 consort_status refuse_codelet(const TaskGraph &rt, const Codelet &c) {
   std::string wants, has;
-  for (const auto &impl : c.impls) {  // one whose class is here was of no use: why?
+  for (const auto &impl : c.impls) {  // an implementation for a class of this machine was of no use: find the reason
     const int bit = rt.topology->class_bit(impl.klass_name.c_str());
     if (bit < 0) continue;
     const std::string &runs = rt.topology->runs(static_cast<uint32_t>(bit));
@@ -275,8 +277,8 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
   if (!found) [[unlikely]] return CONSORT_E_NOMEM;
   ThreadState &thread = *found;
   consort_task_desc whole;
-  // Of a program that was built with an older header. A brief description that repeats is one, too: what repeats has a
-  // consort_task_more, and the brief one ends before `more`.
+  // Programs built with an older header have fewer fields. A brief description that repeats counts as such: a repeating
+  // one has a consort_task_more, and the brief one ends before `more`.
   const bool is_brief = given.size == CONSORT_TASK_BRIEF && !(given.flags & CONSORT_TASK_REPEAT);
   const bool is_copied = !is_brief && given.size < sizeof whole;
   if (is_copied) {
@@ -323,7 +325,8 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
   else blank_special(t, TaskKind::kEmpty);
   t->pub.priority = d.priority;
   SubmissionDraft draft(rt, thread, t);
-  // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
+  // Published first, then checked again: either the remover of the codelet sees the record, or this thread sees that it
+  // is removed.
   fence::light(rt.asymmetric);
   if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]]
     return set_error(CONSORT_E_STALE, "the codelet was removed");
@@ -372,7 +375,7 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
     link(draft, linker);
     ready = let_go(rt, t, linker, pending::kGuard);
     age_kept(rt, thread);
-    draft.t = nullptr;  // sent: unless it is ready, it is not ours any more
+    draft.t = nullptr;  // sent: unless it is ready, it no longer belongs to this thread
     if (ready && !(t->bits & (kSpecial | kBound | kMore))) [[likely]] {
       push_ready(rt, thread, t);
       return CONSORT_OK;
@@ -436,7 +439,7 @@ consort_status submit_special(TaskGraph &rt, ThreadState &thread, consort_data_i
                         rt.data.name(*d).c_str());
     if (const consort_status s = enter_phases(draft); s < 0) return s;
     if (reserve_links(draft) < 0) return no_memory();
-    if (retires) {  // dead for everybody from here on
+    if (retires) {  // invalid for all threads from here on
       if (const consort_status s = end_plans(draft, *d); s < 0) return s;
       d->home.store(0, std::memory_order_release);  // pairs with find_home()
       d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd,
