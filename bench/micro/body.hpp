@@ -28,6 +28,7 @@ struct Options {
   std::string pump;          // consort only: "manual" runs everything on the calling thread
   unsigned workers = 2, cores = 2, reps = 1;
   uint64_t n = 100000, window = 0; // window 0: the runtime's default
+  std::string plant;         // "unordered": tasks use the same places by data that the runtime takes for different ones; consort only
 };
 
 inline Check check;

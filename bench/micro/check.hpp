@@ -5,6 +5,7 @@
 #pragma once
 #include "patterns.hpp"
 #include <atomic>
+#include <chrono>
 #include <memory>
 
 namespace bench {
@@ -49,7 +50,6 @@ public:
     count_.fetch_add(1, std::memory_order_relaxed);
     if (submitting == i) inline_.fetch_add(1, std::memory_order_relaxed);
     if (i >= n_) return fail();
-    if (times_[i].fetch_add(1, std::memory_order_relaxed) != 0) fail();
     const Expected &e = tasks_[i];
     const auto s = static_cast<unsigned>(i / share_);
     for (unsigned k = 0; k < e.count; ++k) {
@@ -63,6 +63,7 @@ public:
       }
       if (c.last[s] != e.last[k]) fail();
     }
+    if (e.count) linger();
     for (unsigned k = 0; k < e.count; ++k) {
       Cell &c = cells_[e.id[k]];
       if (k + 1 == e.count) {
@@ -74,6 +75,7 @@ public:
         c.state.fetch_sub(1, std::memory_order_relaxed);
       }
     }
+    if (times_[i].fetch_add(1, std::memory_order_relaxed) != 0) fail();
   }
 
   // A task that carries no value: it is the one whose turn it is on the datum that it writes.
@@ -92,6 +94,7 @@ public:
     if (i >= n_ || times_[i].fetch_add(1, std::memory_order_relaxed) != 0) fail();
     if (alone) enter(cells_[0]);
     *cell += i + 1;
+    if (alone) linger();
     if (alone) cells_[0].state.store(0, std::memory_order_relaxed);
   }
 
@@ -126,6 +129,11 @@ private:
   void enter(Cell &c) {
     int free = 0;
     if (!c.state.compare_exchange_strong(free, -1, std::memory_order_relaxed)) fail();
+  }
+  // Stays on the data for as long as two tasks that nothing keeps apart need to meet.
+  static void linger() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(1);
+    while (std::chrono::steady_clock::now() < end) {}
   }
   uint64_t n_ = 0, share_ = 1;
   std::vector<Expected> tasks_;

@@ -47,7 +47,7 @@ public:
   static constexpr bool edges = false;
   static bool supports(const bench::Case &, unsigned) { return true; }
 
-  explicit Backend(const bench::Options &o) {
+  explicit Backend(const bench::Options &o) : aliases_(o.plant == "unordered" ? 8 : 1) {
     const std::string workers = std::to_string(o.workers), window = std::to_string(o.window);
     std::vector<consort_setting> set{{"workers", workers.c_str()}};
     if (o.window != 0) set.push_back({"window", window.c_str()});
@@ -73,9 +73,9 @@ public:
   void make_data(uint64_t n) {
     cells_.assign(n, 0);
     cells = cells_.data();
-    data_.resize(n);
-    for (uint64_t d = 0; d < n; ++d)
-      if (consort_register_variable(rt_, &cells_[d], sizeof cells_[d], &data_[d]) < 0) die("register");
+    data_.resize(n * aliases_);
+    for (uint64_t d = 0; d < data_.size(); ++d)
+      if (consort_register_variable(rt_, &cells_[d % n], sizeof cells_[d % n], &data_[d]) < 0) die("register");
     if (last_mode_ == CONSORT_M_REDUX && consort_data_set_reduction(rt_, data_[0], add("zero", zero), add("combine", combine)) < 0) die("set_reduction");
   }
   void drop_data() {
@@ -184,7 +184,8 @@ private:
 
   template <Kind K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses, consort_task_id *out) {
     consort_use use[N ? N : 1];
-    for (unsigned k = 0; k < N; ++k) use[k] = {data_[uses.id[k]], k + 1 == N ? last_mode_ : uint32_t{CONSORT_M_R}, 0};
+    const size_t first = aliases_ > 1 ? i % aliases_ * cells_.size() : 0;
+    for (unsigned k = 0; k < N; ++k) use[k] = {data_[first + uses.id[k]], k + 1 == N ? last_mode_ : uint32_t{CONSORT_M_R}, 0};
     consort_task_desc t{};
     t.size = CONSORT_TASK_BRIEF;
     t.codelet = codelet<K>();
@@ -209,6 +210,7 @@ private:
   consort_runtime *rt_ = nullptr;
   consort_codelet_id codelets_[4][2] = {}; // by body, by whether there is a value
   bool adding_ = false;
+  size_t aliases_; // data for each place, of which task i uses the ith in turn: 1, but where a fault is planted
   std::vector<uint64_t> cells_;
   std::vector<consort_data_id> data_;
   consort_hold hold_ = {};

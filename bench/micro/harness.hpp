@@ -8,7 +8,7 @@ namespace bench {
 inline int usage(const char *self) {
   std::fprintf(stderr,
                "usage: %s [--mode time|check|metg|memory|start|idle] [--pattern P] [--workers W] [--cores C] [--n N] [--reps R]\n"
-               "       [--scheduler S] [--window N] [--pump manual]\npatterns: grid:SHAPE:WIDTH",
+               "       [--scheduler S] [--window N] [--pump manual] [--plant unordered]\npatterns: grid:SHAPE:WIDTH",
                self);
   for (const Case &c : cases) std::fprintf(stderr, " %.*s", static_cast<int>(c.name.size()), c.name.data());
   std::fprintf(stderr, "\nshapes:");
@@ -29,6 +29,7 @@ template <class B> int bench_main(int argc, char **argv) {
     else if (key == "--pattern") o.pattern = value;
     else if (key == "--scheduler") o.scheduler = value;
     else if (key == "--pump") o.pump = value;
+    else if (key == "--plant") o.plant = value;
     else if (key == "--workers") o.workers = static_cast<unsigned>(number());
     else if (key == "--cores") o.cores = static_cast<unsigned>(number());
     else if (key == "--n") o.n = number();

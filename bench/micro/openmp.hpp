@@ -7,6 +7,8 @@
 
 namespace bench {
 
+inline uint64_t openmp_sum = 0; // what the tasks of redux and commute add to
+
 class OpenMp {
 public:
   static constexpr const char *name = BENCH_OPENMP_NAME;
@@ -15,7 +17,11 @@ public:
     return !c.replayed && (c.submitters == 1 || (workers >= c.submitters && (c.pattern == Pattern::independent || c.pattern == Pattern::wavefront)));
   }
 
-  explicit OpenMp(const Options &o) : workers_(static_cast<int>(o.workers)) {}
+  explicit OpenMp(const Options &o) : workers_(static_cast<int>(o.workers)) {
+    redux_ = o.pattern == "redux";
+    adding_ = redux_ || o.pattern == "commute";
+    openmp_sum = 0;
+  }
   void make_data(uint64_t n) { cells_.assign(n, 0); }
   void drop_data() {}
 
@@ -23,11 +29,20 @@ public:
 #pragma omp parallel num_threads(workers_)
     {
       const auto me = static_cast<unsigned>(omp_get_thread_num());
-      if (me < submitters) f(me);
+      if (redux_) {
+        if (me == 0)
+#pragma omp taskgroup task_reduction(+ : openmp_sum)
+          f(me);
+      } else if (me < submitters) {
+        f(me);
+      }
     }
   }
+  uint64_t read(uint32_t) { return openmp_sum; } // of redux and commute
 
   template <Kind K, unsigned N> void submit(uint64_t i, const Uses<N> &uses) {
+    if constexpr (N == 1 && K.value && !K.priority)
+      if (adding_) return adds<K>(i, uses);
     if constexpr (K.priority) with_priority<K>(i, uses);
     else if constexpr (K.value) with_value<K>(i, uses);
     else without_value<K>(uses);
@@ -39,6 +54,20 @@ public:
   }
 
 private:
+  // Of redux and commute: the task adds its number to openmp_sum.
+  template <Kind K> void adds(uint64_t i, [[maybe_unused]] const Uses<1> &uses) {
+    if (redux_) {
+#pragma omp task firstprivate(i) in_reduction(+ : openmp_sum)
+      add<K>(i, &openmp_sum, false);
+    } else {
+#pragma omp task firstprivate(i) depend(mutexinoutset : openmp_sum)
+      add<K>(i, &openmp_sum, true);
+    }
+  }
+  template <Kind K> static void add(uint64_t i, [[maybe_unused]] uint64_t *to, [[maybe_unused]] bool alone) {
+    if constexpr (K.body == Body::check) check.adds(i, to, alone);
+    else run_body<K>(i);
+  }
   template <Kind K, unsigned N> void with_value(uint64_t i, const Uses<N> &uses) {
     char *c = cells_.data();
     if constexpr (N == 0) {
@@ -124,6 +153,7 @@ private:
   }
 
   int workers_;
+  bool adding_ = false, redux_ = false;
   std::vector<char> cells_;
 };
 

@@ -19,10 +19,14 @@ void must(int rc, const char *what) {
 }
 
 uint64_t *cells = nullptr; // of the runtime's data; set before any task, read by tasks
+bool adding = false;       // whether tasks add to one datum: redux, commute. Set before any task
+starpu_data_access_mode last_mode = STARPU_RW; // of a task's last datum; set before any codelet is used
 
 uint64_t *place(void *buffer) { return reinterpret_cast<uint64_t *>(STARPU_VARIABLE_GET_PTR(buffer)); }
 
 template <Kind K, unsigned N> void call([[maybe_unused]] void **buffers, [[maybe_unused]] void *arg) {
+  if constexpr (K.value && K.body == Body::check && N == 1)
+    if (adding) return bench::check.adds(reinterpret_cast<uint64_t>(arg), place(buffers[0]), last_mode != STARPU_REDUX);
   if constexpr (K.value) bench::run_body<K>(reinterpret_cast<uint64_t>(arg));
   else if constexpr (N != 0) bench::run_bare_on<K>(static_cast<uint32_t>(place(buffers[N - 1]) - cells));
   else bench::run_bare<K>();
@@ -35,11 +39,26 @@ template <Kind K, unsigned N> starpu_codelet *codelet() {
     x.nbuffers = N;
     static starpu_data_access_mode modes[N + 1];
     if (N > STARPU_NMAXBUFS) x.dyn_modes = modes;
-    for (unsigned k = 0; k < N; ++k) (N > STARPU_NMAXBUFS ? x.dyn_modes : x.modes)[k] = k + 1 == N ? STARPU_RW : STARPU_R;
+    for (unsigned k = 0; k < N; ++k) (N > STARPU_NMAXBUFS ? x.dyn_modes : x.modes)[k] = k + 1 == N ? last_mode : STARPU_R;
     x.name = "bench";
     return x;
   }();
   return &c;
+}
+
+void zero(void **buffers, void *) { *place(buffers[0]) = 0; }
+void combine(void **buffers, void *) { *place(buffers[0]) += *place(buffers[1]); }
+
+void set_reduction(starpu_data_handle_t d) {
+  static starpu_codelet zeros{}, combines{};
+  zeros.cpu_funcs[0] = zero;
+  zeros.nbuffers = 1;
+  zeros.modes[0] = STARPU_W;
+  combines.cpu_funcs[0] = combine;
+  combines.nbuffers = 2;
+  combines.modes[0] = STARPU_RW;
+  combines.modes[1] = STARPU_R;
+  starpu_data_set_reduction_methods(d, &combines, &zeros);
 }
 
 class Backend {
@@ -53,6 +72,8 @@ public:
     setenv("STARPU_HOME", "/tmp/consort-bench-starpu", 0);
     setenv("STARPU_CALIBRATE", "0", 1);
     const std::optional<bench::Case> c = bench::find_case(o.pattern);
+    adding = c && (c->pattern == bench::Pattern::redux || c->pattern == bench::Pattern::commute);
+    if (adding) last_mode = c->pattern == bench::Pattern::redux ? STARPU_REDUX : static_cast<starpu_data_access_mode>(STARPU_RW | STARPU_COMMUTE);
     if (o.mode != "memory" && c && c->submitters == 1) {
       const std::string told = std::to_string(o.window);
       setenv("STARPU_LIMIT_MAX_SUBMITTED_TASKS", o.window ? told.c_str() : window_most, 1);
@@ -75,6 +96,7 @@ public:
     cells = cells_.data();
     data_.resize(n);
     for (uint64_t d = 0; d < n; ++d) enter(&data_[d], &cells_[d]);
+    if (last_mode == STARPU_REDUX) set_reduction(data_[0]);
   }
   void drop_data() {
     for (auto d : data_) starpu_data_unregister(d);
@@ -105,6 +127,11 @@ public:
     return static_cast<uint64_t *>(starpu_data_get_local_ptr(data_[0]));
   }
   void release() { starpu_data_release(data_[0]); }
+  uint64_t read(uint32_t d) {
+    must(starpu_data_acquire(data_[d], STARPU_R), "starpu_data_acquire");
+    starpu_data_release(data_[d]);
+    return cells_[d];
+  }
   void register_one(uint64_t *cell) {
     data_.resize(1);
     enter(data_.data(), cell);
