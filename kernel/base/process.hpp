@@ -1,8 +1,8 @@
 // process.hpp — process-wide state: the list of live runtimes, and the shells that hosts hold.
 //
 // A host holds a shell, never a Runtime. A shell is a few words, cleared at the stop and not reused for the next
-// thousands of starts, so a call on a stopped runtime returns an error. Shells lie on pages that a fork empties in the
-// child: a child finds all runtimes of its parent stopped, at no cost to other calls. The state is process-wide because
+// thousands of starts. So a call on a stopped runtime returns an error. Shells lie on pages that a fork empties in the
+// child. A child finds all runtimes of its parent stopped, at no cost to other calls. The state is process-wide because
 // a pointer kept by a host can be looked up nowhere else. Trivially constructed, never destroyed; one mutex (leaf).
 #pragma once
 #include <consort/consort.h>

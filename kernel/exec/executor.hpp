@@ -5,7 +5,7 @@
 // executor.hpp — the executor of a worker: its threads, and the step that runs tasks.
 //
 // A task that waits inside its body gives up the worker's token. After the wait it takes the token back if that is
-// free, and else continues without: an additional running thread is better than a wait for another task's body. So the
+// free, and else continues without. An additional running thread is better than a wait for another task's body. So the
 // caller of a body checks afterwards whether it still holds the token (ThreadState::seat).
 //
 // step() never blocks. Fields are accessed by the token holder, unless their comments say otherwise.

@@ -368,7 +368,7 @@ void Gangs::end_part(Executor &w, Gang &g) noexcept {
   if (g.left.fetch_add(1, std::memory_order_acq_rel) + 1 == others) leader.rouse();
 }
 
-// With a manual pump there is one thread, and members may wait for one another: each gets a thread of its own for the
+// With a manual pump there is one thread, and members may wait for one another. Each gets a thread of its own for the
 // duration of the body.
 consort_status Gangs::run_threads(Gang &g) noexcept {
   std::vector<std::thread> threads;

@@ -7,7 +7,7 @@
 // member. The first member, the leader, ends the task.
 //
 // Units with a queue (CONSORT_UNIT_TEAMS) do the same with their queues. A member joins when none of its own ops is in
-// flight; the leader's queue gets one op for all members, and its completion is the end of the body.
+// flight. The leader's queue gets one op for all members, and its completion is the end of the body.
 //
 // No step waits. A member that has joined has no work (its step() says so) and sleeps like an idle worker until it is
 // woken. It does not register with pushes, which would wake it in vain.
@@ -15,8 +15,8 @@
 // Absence of deadlock. The list is one total order, made under one mutex, and a worker joins only in that order.
 // Consider the first of all unfinished gangs. None of its members is in a gang behind it, since it would have joined
 // this one first. So each member has joined, or joins after the task that it runs. A body that waits gives its worker
-// to another thread, or runs arriving work on its own stack, which includes joining. A forming gang needs only workers:
-// its task has its data, memory and tokens before it is listed (prepare()), and returns them all if it has to wait for
+// to another thread, or runs arriving work on its own stack, which includes joining. A forming gang needs only workers.
+// Its task has its data, memory and tokens before it is listed (prepare()), and returns them all if it has to wait for
 // one. A team's body waits for no task (may_wait()). Its barrier waits only for members that run the body now and have
 // neither failed nor left. So the first gang ends, and the next becomes first.
 //
@@ -24,7 +24,7 @@
 // A change of the policy does not affect popped tasks, and a stop waits for all tasks.
 //
 // A worker's fields `part` and `part_rank` belong to its token holder; `called` and `lent` are written by other
-// threads: see worker.hpp. A Gang may be accessed by its members while one of them has a part in it; a member that only
+// threads: see worker.hpp. A Gang may be accessed by its members while one of them has a part in it. A member that only
 // lends its core no longer accesses it.
 #pragma once
 #include <atomic>
@@ -56,7 +56,7 @@ class Gangs {
   Turn turn(Executor &w, ThreadState &, Frame &) noexcept;
 
   // The same for a worker with a queue without ops in flight. *due: the gang that w leads is complete and is to be
-  // issued to its queue: call begin() first, and end() at its completion, with its status and text.
+  // issued to its queue. Call begin() first, and end() at its completion, with its status and text.
   Turn turn(Executor &w, ThreadState &, Gang **due) noexcept;
   void begin(Executor &w, ThreadState &, Gang &) noexcept;
   void end(Executor &w, ThreadState &, Gang &, consort_status, const char *text) noexcept;

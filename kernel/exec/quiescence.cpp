@@ -34,7 +34,7 @@ bool all_rest(const Execution &rt, Bodies those_that_wait) noexcept {
 
 }  // namespace
 
-// Two scans found rest and no task ended in between: so none ran from the first scan to the second, and a ready task
+// Two scans found rest and no task ended in between. So none ran from the first scan to the second, and a ready task
 // would have woken a worker.
 bool come_to_rest(Execution &rt, ThreadState &thread) noexcept {
   push_kept(rt, thread);

@@ -1,7 +1,7 @@
 // wait.hpp — waits of the application, which run tasks meanwhile.
 //
 // Outside any task a waiting thread takes a worker's token and runs all ready tasks, unless it holds data or a flag
-// forbids it. Inside a task it runs only tasks that are part of what it waits for; if there are none, it passes its
+// forbids it. Inside a task it runs only tasks that are part of what it waits for. If there are none, it passes its
 // token to another thread while it sleeps. Callbacks must not wait.
 #pragma once
 #include "exec/execution.hpp"

@@ -183,7 +183,7 @@ consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const
           idle = 0;
           continue;
         }
-        // A task of another wait, or of a team, which this thread cannot join: another thread takes over this worker
+        // A task of another wait, or of a team, which this thread cannot join. Another thread takes over this worker
         // and finds the task in the policy.
         rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
       } else {

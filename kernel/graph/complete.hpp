@@ -45,7 +45,7 @@ inline void push_batch(TaskGraph &rt, ReadyBatch &batch) noexcept {
 [[gnu::always_inline]] inline void release_edges(TaskGraph &rt, uint32_t link, uint64_t edge, ReadyBatch &batch) noexcept {
   walk_links(rt.tasks, link, [&](Task *s) noexcept {
     // If this is the only edge left, no other thread changes the count, and it need not be written. Not so if this task
-    // was issued: a thread that has just linked `s` behind it may be about to claim it (claim_follower()), and one of
+    // was issued. A thread that has just linked `s` behind it may be about to claim it (claim_follower()), and one of
     // the two must see the other. acquire pairs with the release of the predecessors that decremented before, and of
     // the submitter.
     if ((edge == pending::kComplete || s->pending.load(std::memory_order_acquire) != edge) &&

@@ -7,7 +7,7 @@
 namespace consort {
 namespace {
 
-// Without `except`. It is passed once the task runs: then its data decide what their reductions need, and a text that
+// Without `except`. It is passed once the task runs. Then its data decide what their reductions need, and a text that
 // has not loaded anywhere need not be tried again.
 Worker *find_able(TaskGraph &rt, const Task *t, uint32_t first, const Worker *except) noexcept {
   const auto n = static_cast<uint32_t>(rt.workers.size());

@@ -20,8 +20,8 @@ consort_status send_internal(SubmissionDraft &, Task *, const Claim *, uint32_t 
 bool reserve_internal(SubmissionDraft &, Task *, uint32_t links) noexcept;
 // Makes its staging record for up to `data` data. Returns false as above.
 bool reserve_staging(SubmissionDraft &, Task *, size_t data) noexcept;
-// After linking: counts and sends it. A task without a body and without predecessors ends at once and is never counted:
-// the draft's own task is not visible yet, so no thread could tell the difference.
+// After linking: counts and sends it. A task without a body and without predecessors ends at once and is never counted.
+// The draft's own task is not visible yet, so no thread could tell the difference.
 void let_internal_go(SubmissionDraft &, Task *, Linker &) noexcept;
 
 // Inserts a task after all users of the datum and before all later ones. Not if the datum has no user.

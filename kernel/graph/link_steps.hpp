@@ -79,7 +79,7 @@ inline Worker *leased(ThreadState &thread) noexcept {
 }
 
 // After a task that is not ready: several held tasks age. A single one is held while no worker sleeps and the submitter
-// goes on: its successors form a chain, which runs best where it was written.
+// goes on. Its successors form a chain, which runs best where it was written.
 [[gnu::always_inline]] inline void age_kept(TaskGraph &rt, ThreadState &thread) noexcept {
   if (thread.seat || !thread.lease || !thread.lease->leased_to(thread)) return;
   Worker &w = *thread.lease;

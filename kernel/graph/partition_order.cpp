@@ -285,7 +285,7 @@ bool has_place(TaskGraph &rt, const Datum &whole) noexcept {
   return rt.graph_memory->state_in(whole, rt.topology->home()) & CONSORT_IN_ROOM;
 }
 
-// The filter does not locate a part. No copy may be made there, and memory of other parts is not divided: all parts are
+// The filter does not locate a part. No copy may be made there, and memory of other parts is not divided. All parts are
 // poisoned and have no memory until they are opened again.
 void refuse_parts(TaskGraph &rt, Task *t, PartitionPlan &plan, uint32_t refused, consort_status s) noexcept {
   set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, refused);

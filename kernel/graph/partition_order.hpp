@@ -1,9 +1,9 @@
 // partition_order.hpp — one order of accesses for a datum, its plans, their parts, and the parts' plans.
 //
 // The parts of a plan share bytes with the whole. So at any point of the order either the whole may be written, or the
-// parts of one plan; reads are possible together on all levels. The plan's state says which applies. An access that
+// parts of one plan. Reads are possible together on all levels. The plan's state says which applies. An access that
 // does not fit is preceded by steps that bring the tree to a fitting state. Steps are tasks without a body, linked to
-// earlier and later accesses as far as these share bytes; so readers never wait for readers, nor writers of different
+// earlier and later accesses as far as these share bytes. So readers never wait for readers, nor writers of different
 // parts for each other. The state of the contents (valid, poisoned, location) is passed down and up at a step's turn.
 //
 // Under the right over the tree, which one lock covers, except the actions of steps at their turn.

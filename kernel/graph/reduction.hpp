@@ -5,7 +5,7 @@
 // reduction: a task takes any copy while it runs, preferably its worker's own, and the copy's first user fills it with
 // the neutral element. A copy with contributions is valid, any other is not. The uniting task calls the codelets
 // itself, in host memory. Fixed tree: the i-th task of a phase adds to copy i mod kFixed, in the order of submission.
-// The initial and the uniting tasks are ordinary tasks on the copies, which move like any datum; so it is used wherever
+// The initial and the uniting tasks are ordinary tasks on the copies, which move like any datum. So it is used wherever
 // some unit has memory of its own. `fixed`, `members` and the making of copies in a fixed tree: under the right. Taking
 // and returning copies: running tasks, any thread.
 #pragma once
@@ -23,7 +23,7 @@ struct Claim;
 struct SubmissionDraft;
 struct Worker;
 
-// If some unit has memory of its own, or a queue, copies are data for any unit to work on: every reduction is a fixed
+// If some unit has memory of its own, or a queue, copies are data for any unit to work on. Every reduction is a fixed
 // tree.
 bool copies_are_moved(const TaskGraph &) noexcept;
 

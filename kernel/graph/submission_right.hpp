@@ -2,7 +2,7 @@
 //
 // A single submitting thread has the right by bias and pays nothing. The first other submitter revokes the bias. From
 // then on each submission locks its data, in the order of their addresses, and links all its accesses before it unlocks
-// any, so two submissions with several common data have the same order on all of them.
+// any. So two submissions with several common data have the same order on all of them.
 #pragma once
 #include "graph/task_graph.hpp"
 

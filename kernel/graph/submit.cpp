@@ -250,7 +250,7 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
   const TaskName *const after = kOptions ? t->extra->after : nullptr;
   const uint32_t nafter = kOptions ? t->extra->nafter : 0;
   if (n || (kOptions && nafter)) {
-    // Once as many links are added as `pending` says, the predecessors release the task: it is not accessed again, and
+    // Once as many links are added as `pending` says, the predecessors release the task. It is not accessed again, and
     // the rest concerns the chains alone.
     t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
     Linker linker(rt, t, number);

@@ -43,7 +43,7 @@ class BlockCache {
   // The bytes that a replica of that datum takes there.
   uint64_t bytes_for(const Datum &, uint32_t space) const noexcept;
 
-  // Returns a spare block of that size, or one from the driver; if the driver has less memory than reported, spare
+  // Returns a spare block of that size, or one from the driver. If the driver has less memory than reported, spare
   // blocks of other sizes are freed first. The caller checks the limit. < 0: error text set.
   consort_status take(uint32_t space, uint64_t bytes, uint64_t align, consort_addr *out) noexcept;
   void keep(const Block &) noexcept;  // makes the block spare; if no record can be allocated, returns it to the driver

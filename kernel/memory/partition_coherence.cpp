@@ -123,7 +123,7 @@ void PartitionCoherence::need_parts(const PartitionPlan &plan, Needs &needs) con
   }
 }
 
-// The whole is to be read, or to be used exclusively: no task uses the parts then, so the space that lacks the fewest
+// The whole is to be read, or to be used exclusively: no task uses the parts then. So the space that lacks the fewest
 // bytes is used.
 void PartitionCoherence::before_up(const PartitionPlan &plan, bool gather, Needs &needs) {
   const auto home = one(topology_.home());

@@ -34,7 +34,7 @@ class Stagings {
   // Number of stagings that are complete and have not ended.
   uint64_t active() const noexcept { return active_; }
 
-  // Returns the bytes that the thread which waits for this hold has in other holds of the same space: waiting for these
+  // Returns the bytes that the thread which waits for this hold has in other holds of the same space. Waiting for these
   // would be a deadlock. A hold that continues by a callback belongs to no thread: 0.
   uint64_t held_by_its_thread(const Staging &) const noexcept;
 

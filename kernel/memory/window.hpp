@@ -1,7 +1,7 @@
 // window.hpp — predicates on replicas inside another replica's memory.
 //
 // A window is a part's replica inside the memory of its whole's replica in a space; it has no memory of its own. While
-// the whole may be used (Replicas::shut is not set) all replicas in that memory have the same contents, so a window is
+// the whole may be used (Replicas::shut is not set) all replicas in that memory have the same contents. So a window is
 // valid if its base is. Otherwise each part has contents of its own. Functions of the records alone, under Memory's
 // mutex.
 #pragma once

@@ -32,7 +32,7 @@ class ModelCurves {
  private:
   static constexpr size_t kWords = sizeof(Regression) / sizeof(double);
   struct Slot {
-    // Odd: a write is in progress. Words are stored with release and loaded with acquire, so a reader that sees a new
+    // Odd: a write is in progress. Words are stored with release and loaded with acquire. So a reader that sees a new
     // word also sees the new turn stored before it: mixed words are detected.
     std::atomic<uint32_t> turn{0};
     std::atomic<double> words[kWords] = {};  // see turn

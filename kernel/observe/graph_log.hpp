@@ -1,7 +1,7 @@
 // graph_log.hpp — a log of submissions: each task's kind, accesses and explicit predecessors, and the models' times of
 // each kind. For traces with the setting `trace_graph`, and for reports.
 //
-// Owned by the tracer. It is written under the submission right over the task's data, so two tasks on one datum appear
+// Owned by the tracer. It is written under the submission right over the task's data. So two tasks on one datum appear
 // in the order in which they were linked. A leaf mutex of its own guards all. Errors never reach the caller: what finds
 // no memory or exceeds the limit is counted as lost.
 #pragma once

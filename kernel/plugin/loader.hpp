@@ -1,7 +1,7 @@
 // loader.hpp — loads a plugin's file: opens it, finds its one symbol, keeps it mapped.
 //
 // The only unit that loads code (by Boost.DLL). Symbols stay local, all are bound at once. A module stays mapped after
-// its last owner is gone, unless it was opened as unloadable: a plugin must declare that its code can be unloaded.
+// its last owner is gone, unless it was opened as unloadable. A plugin must declare that its code can be unloaded.
 // [control].
 #pragma once
 #include <consort/plugin.h>

@@ -1,7 +1,7 @@
 // captured_graph.hpp — a recording of kernels of one worker, executed as one native graph of that worker's driver.
 //
 // If the driver offers "consort.capture/1", the recording is captured at its second replay. From then on a replay is
-// one op. Its carrier, an internal task that uses all data of the recording, is issued in place of the nodes, so
+// one op. Its carrier, an internal task that uses all data of the recording, is issued in place of the nodes. So
 // coherence, memory and lost devices are handled as for any task. If a condition is not met (times of tasks are
 // observed, the data do not fit at once, a datum is poisoned), this replay runs node by node. If the recording can
 // never be captured, all later ones do.

@@ -9,7 +9,7 @@
 // runtime's table; the shell of a destroyed recording is reused.
 //
 // A recording keeps its data between replays. Such data are marked odd, so that another use takes the slow path, finds
-// the recording and makes it release the datum; the next replay takes it back. So a replay claims only the data that
+// the recording and makes it release the datum. The next replay takes it back. So a replay claims only the data that
 // others have used since.
 #pragma once
 #include <memory>

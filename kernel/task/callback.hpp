@@ -2,7 +2,7 @@
 // callbacks, grants, drops.
 //
 // A value on the calling thread's stack. Inside it no call may wait. Ends requested inside it (a hold is released, a
-// completion hold ends, a tag is notified) are made when the outermost callback returns, so a chain of such ends needs
+// completion hold ends, a tag is notified) are made when the outermost callback returns. So a chain of such ends needs
 // no deeper stack.
 #pragma once
 #include "task/thread_state.hpp"

@@ -1,6 +1,6 @@
 // commute_token.hpp — the commute token of a datum: mutual exclusion of running tasks that commute on it.
 //
-// A task that finds the token taken is parked: its record is linked here by pub.sched[0], and the thread that releases
+// A task that finds the token taken is parked. Its record is linked here by pub.sched[0], and the thread that releases
 // the token passes it to the oldest parked task. No thread spins or waits. Any thread; a parked task belongs to the
 // token's holder.
 #pragma once

@@ -2,7 +2,7 @@
 //
 // A link belongs to the successor's record (or to a chunk lent to it) and is in the predecessor's list by its number. A
 // link is added by one compare-and-swap on the predecessor's word, while its generation is the one that the submitter
-// knows. The exchange that ends the predecessor takes the list and changes the generation, so a link is either in the
+// knows. The exchange that ends the predecessor takes the list and changes the generation. So a link is either in the
 // taken list or was never added. The links of a list do not change until it is walked.
 #pragma once
 #include <utility>

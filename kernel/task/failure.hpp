@@ -40,7 +40,7 @@ struct Failure {
 };
 
 // Failures by task name, for later waits and explicit dependences. Any thread; its lock is a leaf. Beyond kKept the
-// oldest is dropped. The log then keeps, for each task record, the generation of the last dropped failure: a name of
+// oldest is dropped. The log then keeps, for each task record, the generation of the last dropped failure. A name of
 // that generation or an earlier one yields a record with status CONSORT_E_STALE.
 class FailureLog {
  public:

@@ -164,7 +164,7 @@ bool Groups::all_idle() const noexcept {
 
 void Groups::tell_if_idle(Group &g) noexcept {
   if (!g.watchers.load(std::memory_order_relaxed)) return;
-  // Two threads may finish the group's last two tasks concurrently: this fence pairs with itself in the other thread,
+  // Two threads may finish the group's last two tasks concurrently. This fence pairs with itself in the other thread,
   // and at least one of them sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   // the reliable check: no other thread would wake the watchers for a count that moves to another group

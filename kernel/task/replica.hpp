@@ -46,7 +46,7 @@ struct Replica {
   uint32_t at = kNotIn;
   bool looked_at = false;                  // taken out while the others are examined
   Replica *next_looked_at = nullptr;
-  // A window is a part's replica inside memory of its whole (memory/partition_alias.cpp): it has no memory of its own,
+  // A window is a part's replica inside memory of its whole (memory/partition_alias.cpp). It has no memory of its own,
   // and keeps the whole's while it is pinned.
   Replica *base = nullptr;                 // of a window: the owner of its memory
   std::vector<Replica *> windows;          // windows into this memory

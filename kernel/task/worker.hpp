@@ -1,7 +1,7 @@
 // worker.hpp — a worker as every room knows it: token, mailbox and wake-ups.
 //
 // A worker is a token, not a thread: the holder of the token may step(). Each worker has a thread on duty, which holds
-// the token when no other thread does. A submitting thread leases the token of a free worker: it pushes as that worker
+// the token when no other thread does. A submitting thread leases the token of a free worker. It pushes as that worker
 // and runs its tasks when it waits, so submitter and worker share one core. When the submitter is silent for a watch
 // tick, the thread on duty takes the token. A submitter that finds no free token (it was off its core for longer) asks
 // for one back, so that no more threads than workers are active.
@@ -43,7 +43,7 @@ struct Worker {
   std::atomic<uint32_t> asked{0};                // [any] the lease that a submitter asks for; see Executor::lend()
   std::atomic<bool> watched{false};              // [any] the thread on duty checks every tick; see Executor::watch()
   // [any] The parker that a wake for this worker reaches. Release in Executor::show_asleep() pairs with the acq_rel
-  // exchange of the thread that wakes it, which sees an initialised parker; the fences are those of show_asleep() and
+  // exchange of the thread that wakes it, which sees an initialised parker. The fences are those of show_asleep() and
   // rouse().
   std::atomic<Parker *> sleeping{nullptr};
   // [any] tasks bound to this worker, linked by pub.sched[0], newest first
