@@ -43,9 +43,9 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
         return set_errorf(CONSORT_E_INVAL, "codelet '%s' takes %u data, %s of a reduction is given %u", c->name.c_str(),
                           c->nmodes, m.what, m.n);
     }
-    auto who = Reduction::who_can(rt, *found[0], *found[1]);
-    if (!who) return set_error(who.error());
-    able = std::move(*who);
+    auto workers = Reduction::eligible_workers(rt, *found[0], *found[1]);
+    if (!workers) return set_error(workers.error());
+    able = std::move(*workers);
     return CONSORT_OK;
   };
   return with_discipline(shell, data, ask, [&](Runtime &rt, Datum &d, AccessOrder &discipline) -> consort_status {

@@ -21,7 +21,7 @@ namespace consort {
 // member stores that, then checks whether one has arrived. All four are seq_cst, so one of the two sees the other.
 class Barrier {
  public:
-  enum class Met { kAll, kBroken, kSomebodyLeft };
+  enum class Met { kAll, kBroken, kMemberLeft };
   void reset() noexcept {
     arrived_.store(0, std::memory_order_relaxed);
     gone_.store(0, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ class Barrier {
     }
     if (gone_.load(std::memory_order_seq_cst)) {
       break_up();
-      return Met::kSomebodyLeft;
+      return Met::kMemberLeft;
     }
     uint32_t now = turn_.load(std::memory_order_acquire);
     for (uint32_t i = 0; now == turn && i < 2000; ++i, now = turn_.load(std::memory_order_acquire)) pause();
@@ -111,13 +111,13 @@ struct TeamCall {
 
 Gang &gang_of(const consort_call *call) noexcept { return *reinterpret_cast<const TeamCall *>(call)->gang; }
 
-consort_status meet_nobody(const consort_call *) { return CONSORT_OK; }
+consort_status no_barrier(const consort_call *) { return CONSORT_OK; }
 
 consort_status meet(const consort_call *call) {
   Gang &g = gang_of(call);
   switch (g.barrier.wait(call->team)) {
     case Barrier::Met::kAll: return CONSORT_OK;
-    case Barrier::Met::kSomebodyLeft:
+    case Barrier::Met::kMemberLeft:
       g.fail(CONSORT_E_INVAL, "one of the team came to a barrier that another will never come to, whose function was over: "
              "all members call barrier() equally often", call->worker);
       break;
@@ -225,7 +225,7 @@ Gangs::Formed Gangs::form(Executor &w, ThreadState &thread, Task *t, uint32_t im
   call.team_id = team.id;
   call.cpuset = bind_ && !team.cpuset.empty() ? team.cpuset.data() : nullptr;
   call.cpuset_words = call.cpuset ? static_cast<uint32_t>(team.cpuset.size()) : 0;
-  call.barrier = g->spmd ? meet : meet_nobody;
+  call.barrier = g->spmd ? meet : no_barrier;
   {
     std::lock_guard lock(mutex_);
     forming_.push_back(g);  // capacity is reserved
@@ -476,7 +476,7 @@ void Gangs::end_told(Executor &w, Gang &g, consort_status s) noexcept {
 
 namespace {
 
-std::string who_is_missing(const Execution &rt, const Gang &g) {
+std::string missing_members(const Execution &rt, const Gang &g) {
   std::string s = std::to_string(g.joined) + " of the " + std::to_string(g.team->size()) + " workers of team " +
                   g.team->name + " have come; not yet:";
   for (const uint32_t m : g.team->members)
@@ -490,14 +490,14 @@ std::string Gangs::describe() {
   std::lock_guard lock(mutex_);
   std::string s;
   for (const Gang *g : forming_)
-    s += std::string("\ntask '") + task_label(rt_, *g->task) + "' waits for its team: " + who_is_missing(rt_, *g);
+    s += std::string("\ntask '") + task_label(rt_, *g->task) + "' waits for its team: " + missing_members(rt_, *g);
   return s;
 }
 
 std::string Gangs::describe(TaskName name) {
   std::lock_guard lock(mutex_);
   for (const Gang *g : forming_)
-    if (g->name == name) return "the task waits for its team: " + who_is_missing(rt_, *g);
+    if (g->name == name) return "the task waits for its team: " + missing_members(rt_, *g);
   return {};
 }
 

@@ -75,15 +75,15 @@ Task *bound_own(Executor &w, const WaitCondition &goal) noexcept {
 // Runs a ready task of the worker that the wait is for. Returns false if there is none; all other tasks are where they
 // were.
 bool step_own(Executor &w, ThreadState &thread, const WaitCondition &goal) noexcept {
-  Aside strangers;
+  Aside others;
   Task *own = bound_own(w, goal);
   consort_pick pick{nullptr, CONSORT_NONE, CONSORT_NONE};
   while (!own && w.rt.policy.pop(w.id, &pick)) {
     Task *const t = reinterpret_cast<Task *>(pick.task);
     if (goal.may_run(*t) && !w.rt.topology->team(pick.team)) own = t;
-    else strangers.add(t);
+    else others.add(t);
   }
-  strangers.push_back(w);
+  others.push_back(w);
   if (!own) return false;
   Frame frame(w);
   w.run(thread, frame, own, pick.impl);

@@ -21,13 +21,13 @@ bool rests(const Execution &rt, const Executor &w) noexcept {
 // Whether waiting bodies count as resting while they sleep.
 enum class Bodies { kRun, kRestAsleep };
 
-bool all_rest(const Execution &rt, Bodies those_that_wait) noexcept {
+bool all_rest(const Execution &rt, Bodies waiting_bodies) noexcept {
   if (rt.execution_memory->busy()) return false;
   for (const auto &w : rt.executors)
     if (!rests(rt, *w)) return false;
   bool any = false;
   rt.for_each_thread([&](const ThreadState &thread) {
-    any |= thread.away.load(std::memory_order_acquire) && (those_that_wait == Bodies::kRun || !thread.parker.asleep());
+    any |= thread.away.load(std::memory_order_acquire) && (waiting_bodies == Bodies::kRun || !thread.parker.asleep());
   });
   return !any;
 }

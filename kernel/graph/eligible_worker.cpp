@@ -22,7 +22,7 @@ Worker *find_able(TaskGraph &rt, const Task *t, uint32_t first, const Worker *ex
 }
 
 // ready: its data decide what their reductions need.
-consort_status say_nobody(TaskGraph &rt, const Task *t, bool ready) noexcept {
+consort_status report_no_worker(TaskGraph &rt, const Task *t, bool ready) noexcept {
   if (ready && (t->bits & (kScratch | kUnite)))
     for (const auto &w : rt.workers) {
       if ((t->bits & kBound) ? w->id != t->extra->worker : !(t->pub.where >> w->klass & 1)) continue;
@@ -60,7 +60,7 @@ consort_status check_able(TaskGraph &rt, const Task *t) noexcept {
   } else {
     can = find_able(rt, t, 0, nullptr) != nullptr;
   }
-  return can ? CONSORT_OK : say_nobody(rt, t, false);
+  return can ? CONSORT_OK : report_no_worker(rt, t, false);
 }
 
 Worker *another_able(TaskGraph &rt, const Worker &from, const Task *t) noexcept {
@@ -76,7 +76,7 @@ consort_status pass_on(TaskGraph &rt, const Worker &from, Task *t) noexcept {
 }
 
 consort_status refuse_everywhere(TaskGraph &rt, const Worker &from, Task *t) noexcept {
-  const consort_status s = say_nobody(rt, t, true);
+  const consort_status s = report_no_worker(rt, t, true);
   record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);
   return s;
 }

@@ -97,10 +97,10 @@ consort_status fail_if_doomed(TaskGraph &rt, Task *t) noexcept {
   if (!(t->bits & kAfter)) return CONSORT_OK;
   for (uint32_t i = 0; i < t->extra->nafter; ++i)
     if (auto cause = rt.failures.find(t->recorded() ? rt.name_before(t->extra->after[i]) : t->extra->after[i])) {
-      const consort_status s = cause->nobody_left ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
+      const consort_status s = cause->tag_given_up ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
       record_failure(
           rt, t, s,
-          cause->nobody_left ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr,
+          cause->tag_given_up ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr,
           CONSORT_NONE, cause);
       return s;
     }

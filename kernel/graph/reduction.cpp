@@ -226,7 +226,7 @@ void end_union(Datum &d) noexcept {
 
 bool copies_are_moved(const TaskGraph &rt) noexcept { return rt.copies_are_moved; }
 
-Result<Reduction::Able> Reduction::who_can(TaskGraph &rt, const Codelet &init, const Codelet &combine) {
+Result<Reduction::Able> Reduction::eligible_workers(TaskGraph &rt, const Codelet &init, const Codelet &combine) {
   const bool moved = copies_are_moved(rt);
   const auto can = [&](const Codelet &c, const Worker &w) {
     const Codelet::Entry &e = c.entry[w.klass];

@@ -35,7 +35,7 @@ struct Reduction {
   ~Reduction();
   // Returns which workers can run both methods. An error if no worker can, or, where copies are moved, if none can run
   // one of the two. Calls can_execute: without a lock.
-  static Result<Able> who_can(TaskGraph &, const Codelet &init, const Codelet &combine);
+  static Result<Able> eligible_workers(TaskGraph &, const Codelet &init, const Codelet &combine);
 
   TaskGraph &rt;
   Datum &like;

@@ -22,9 +22,9 @@ void SubmissionRight::enter(TaskGraph &rt, Claim *claims, uint32_t n) noexcept {
   for (;;) {
     uint32_t bias = rt.bias.load(std::memory_order_acquire);
     if (bias == thread.id) return;
-    if (bias == TaskGraph::kEverybody) break;
+    if (bias == TaskGraph::kAllLock) break;
     thread.busy.store(0, std::memory_order_release);
-    if (bias == TaskGraph::kNobody) {
+    if (bias == TaskGraph::kNoThread) {
       rt.bias.compare_exchange_strong(bias, thread.id, std::memory_order_acq_rel);
     } else if (bias == TaskGraph::kRevoking) {
       sched_yield();
@@ -33,7 +33,7 @@ void SubmissionRight::enter(TaskGraph &rt, Claim *claims, uint32_t n) noexcept {
       const ThreadState &owner = *rt.threads.at(bias);
       // acquire pairs with the release in the destructor: the chains as the owner left them
       for (Backoff wait; owner.busy.load(std::memory_order_acquire);) wait.once();
-      rt.bias.store(TaskGraph::kEverybody, std::memory_order_release);
+      rt.bias.store(TaskGraph::kAllLock, std::memory_order_release);
     }
     thread.busy.store(1, std::memory_order_relaxed);
     fence::light(rt.asymmetric);

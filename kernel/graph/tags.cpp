@@ -234,7 +234,7 @@ Task *Tags::give_up_one() noexcept {
     f->status = CONSORT_E_CANCELLED;
     f->task = gate;
     f->worker = CONSORT_NONE;
-    f->nobody_left = true;
+    f->tag_given_up = true;
     f->task_name = "tag " + std::to_string(it->first);
     f->text =
         "was never reached: consort_stop() was called, nothing else ran any more, and neither a task that carries it "

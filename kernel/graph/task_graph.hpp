@@ -19,9 +19,9 @@ struct TaskGraph : Scheduling {
 
   GraphMemory *graph_memory = nullptr;     // set by the constructor of the room memory
   bool copies_are_moved = false;           // some unit cannot access memory at home, or has a queue; set at the start
-  // the thread state that submits without locks; kNobody: none yet; kEverybody: submitters lock their data
-  alignas(64) std::atomic<uint32_t> bias{kNobody};  // release where it changes pairs with the acquire of a submission
-  static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
+  // the thread state that submits without locks; kNoThread: none yet; kAllLock: submitters lock their data
+  alignas(64) std::atomic<uint32_t> bias{kNoThread};  // release where it changes pairs with the acquire of a submission
+  static constexpr uint32_t kNoThread = 0xffffffff, kAllLock = 0xfffffffe, kRevoking = 0xfffffffd;
   // the task that keeps tokens while parked (graph/commute.hpp); relaxed: a name
   alignas(64) std::atomic<TaskName> elder{0};
 

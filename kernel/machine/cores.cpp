@@ -11,7 +11,7 @@ namespace consort {
 
 struct CoreLease::Claim {
   std::vector<int> cores;  // sorted, without duplicates
-  std::string who, sharing;
+  std::string owner, sharing;
   pid_t process;           // a child of fork() inherits the list, not the runtimes in it
   void *next = nullptr;
 };
@@ -35,12 +35,12 @@ std::string print_cores(std::vector<int> cores) {
   return out;
 }
 
-Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who) {
+Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view owner) {
   auto mine = std::make_unique<CoreLease::Claim>();
   std::copy_if(os_cores.begin(), os_cores.end(), std::back_inserter(mine->cores), [](int core) { return core >= 0; });
   std::sort(mine->cores.begin(), mine->cores.end());
   mine->cores.erase(std::unique(mine->cores.begin(), mine->cores.end()), mine->cores.end());
-  mine->who = who;
+  mine->owner = owner;
   mine->process = ::getpid();
 
   const std::lock_guard lock(mutex);
@@ -52,9 +52,9 @@ Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_
     if (both.empty()) continue;
     const std::string what = print_cores(std::move(both));
     if (refuse)
-      return error(CONSORT_E_BUSY, std::string(who) + " wants cores " + what + ", which " + c->who +
+      return error(CONSORT_E_BUSY, std::string(owner) + " wants cores " + what + ", which " + c->owner +
                                      " of this process has: give it others, or set cores = \"share\"");
-    mine->sharing += (mine->sharing.empty() ? "shares cores " : ", ") + what + " with " + c->who;
+    mine->sharing += (mine->sharing.empty() ? "shares cores " : ", ") + what + " with " + c->owner;
   }
   mine->next = claims;
   claims = mine.get();

@@ -32,12 +32,12 @@ class CoreLease {
   struct Claim;
   explicit CoreLease(Claim *c) : claim_(c) {}
   Claim *claim_ = nullptr;
-  friend Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who);
+  friend Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view owner);
 };
 
-// Claims cores for the runtime described by `who`. Negative numbers (unbound workers) claim nothing. If another runtime
+// Claims cores for the runtime described by `owner`. Negative numbers (unbound workers) claim nothing. If another runtime
 // has one of the cores: with `refuse` returns E_BUSY, naming that runtime and the cores; else the cores are shared.
-Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who);
+Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view owner);
 
 std::string print_cores(std::vector<int> cores);  // "0-3,8"; sorts and removes duplicates
 

@@ -11,21 +11,21 @@ std::vector<SharedLink::Waiter>::const_iterator SharedLink::first() const noexce
 
 LinkTransfer *SharedLink::next() const noexcept {
   const auto w = first();
-  return w != waiters_.end() && !full(w->order) ? w->who : nullptr;
+  return w != waiters_.end() && !full(w->order) ? w->sender : nullptr;
 }
 
-void SharedLink::strike(const LinkTransfer &who) noexcept {
-  std::erase_if(waiters_, [&](const Waiter &w) { return w.who == &who; });
+void SharedLink::strike(const LinkTransfer &sender) noexcept {
+  std::erase_if(waiters_, [&](const Waiter &w) { return w.sender == &sender; });
 }
 
-bool SharedLink::enter(LinkTransfer &who, int64_t order, uint64_t bytes, uint64_t now) noexcept {
+bool SharedLink::enter(LinkTransfer &sender, int64_t order, uint64_t bytes, uint64_t now) noexcept {
   LinkTransfer *also;
   {
     const std::lock_guard lock(mutex_);
-    strike(who);
+    strike(sender);
     const auto before = first();
     if (full(order) || (before != waiters_.end() && before->order < order)) {
-      waiters_.push_back({&who, order});  // join() has reserved the place
+      waiters_.push_back({&sender, order});  // join() has reserved the place
       return false;
     }
     flow_.sent(bytes, now);
@@ -45,16 +45,16 @@ void SharedLink::leave(uint64_t bytes, uint64_t now) noexcept {
   if (following) following->nudge();
 }
 
-bool SharedLink::has_room_for(const LinkTransfer &who) noexcept {
+bool SharedLink::has_room_for(const LinkTransfer &sender) noexcept {
   const std::lock_guard lock(mutex_);
-  return next() == &who;
+  return next() == &sender;
 }
 
-void SharedLink::forget(const LinkTransfer &who) noexcept {
+void SharedLink::forget(const LinkTransfer &sender) noexcept {
   LinkTransfer *following;
   {
     const std::lock_guard lock(mutex_);
-    strike(who);
+    strike(sender);
     following = next();
   }
   if (following) following->nudge();

@@ -37,7 +37,7 @@ class SharedLink {
 
  private:
   struct Waiter {
-    LinkTransfer *who;
+    LinkTransfer *sender;
     int64_t order;
   };
   bool full(int64_t order) const noexcept {

@@ -92,13 +92,13 @@ void EvictionPolicy::put(MemoryLock &lock, uint32_t space, const Staging *first,
   std::vector<uint64_t> place(n);
 
   lock.unlock();
-  const std::string *who = nullptr;
-  const uint32_t named = policy_.victim(space, wanted - limit - saving, list.data(), n, answer.data(), &who);
+  const std::string *policy_name = nullptr;
+  const uint32_t named = policy_.victim(space, wanted - limit - saving, list.data(), n, answer.data(), &policy_name);
   const std::string wrong = check(answer, named, place);
   lock.lock();
   if (wrong.empty()) return prefer(space, shown, place);
   if (!std::exchange(told_bad_, true))
-    *bad = "scheduler '" + *who + "' " + wrong + " as victims: its answer is left aside, and the kernel chooses";
+    *bad = "scheduler '" + *policy_name + "' " + wrong + " as victims: its answer is left aside, and the kernel chooses";
 }
 
 // Ranks the chosen replicas by the answer. A replica used meanwhile has another age and is skipped.

@@ -196,7 +196,7 @@ uint32_t ReplicaRecords::state_in(const Datum &d, uint32_t space) noexcept {
   return kRoom | (all.is_valid(*r) ? valid : 0) | (r->coming ? uint32_t{kComing} : 0);
 }
 
-void ReplicaRecords::nobody_else(Replicas &all) noexcept {
+void ReplicaRecords::clear_unsure(Replicas &all) noexcept {
   for (const auto &r : all.all)
     if (std::exchange(r->unsure, false)) order_.list(*r);
 }

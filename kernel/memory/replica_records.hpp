@@ -40,7 +40,7 @@ class ReplicaRecords {
   static void invalidate(Datum &) noexcept;     // discards its contents
   static uint32_t state_in(const Datum &, uint32_t space) noexcept;  // CONSORT_IN_*
   // A writer's turn: no task that ignores the record is left. The datum's first memory may be evicted from now on.
-  void nobody_else(Replicas &) noexcept;
+  void clear_unsure(Replicas &) noexcept;
 
  private:
   Replica &add_first(Replicas &, Datum &, DatumExtra &, uint32_t state);

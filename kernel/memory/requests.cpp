@@ -34,7 +34,7 @@ void Requests::carry_out(MemoryRequest &w) {
       return;
     case MemoryRequest::kEvict:
       if (!many && alone != w.space) return;
-      records_.nobody_else(records_.of(d));
+      records_.clear_unsure(records_.of(d));
       if (Replica *r = d.extra()->replicas->in(w.space); r && r->allocated && !r->stays()) {
         r->leaves = true;
         eviction_.leave(*r);
@@ -42,7 +42,7 @@ void Requests::carry_out(MemoryRequest &w) {
       return;
     case MemoryRequest::kThrough:
       if (!many && !w.spaces) return;
-      records_.nobody_else(records_.of(d));
+      records_.clear_unsure(records_.of(d));
       d.extra()->replicas->through = w.spaces;
       return write_through(d);
   }

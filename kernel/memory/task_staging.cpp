@@ -67,7 +67,7 @@ void TaskStaging::begin_writes(Staging &s) noexcept {
     all.valid = coherence::after(all.valid, item.replica->space,
                                  item.mode & CONSORT_M_R ? coherence::Event::kUpdate : coherence::Event::kWrite);
     item.version = ++all.version;
-    records_.nobody_else(all);
+    records_.clear_unsure(all);
   }
 }
 

@@ -88,9 +88,9 @@ std::string describe_live(Observation &rt, TaskName name) {
     cut |= found > 64;
     for (uint32_t k = 0; k < found && k < 64; ++k)
       if (successors[k]->id == name) {
-        const TaskName who = (w & ~uint64_t{0xffffffff}) | i;
-        const std::string tag = rt.tags.of_gate(who);
-        s += (named++ ? ", " : "") + (tag.empty() ? "task #" + std::to_string(who) : tag);
+        const TaskName predecessor = (w & ~uint64_t{0xffffffff}) | i;
+        const std::string tag = rt.tags.of_gate(predecessor);
+        s += (named++ ? ", " : "") + (tag.empty() ? "task #" + std::to_string(predecessor) : tag);
         if (const char *what = step_if_any(*p, w)) s += std::string(" (") + what + ")";
         break;
       }

@@ -30,18 +30,18 @@ Plugin *Reports::find(std::string_view name) const noexcept {
 }
 
 Result<void> ask_report(const Plugin &p, const std::string &record, consort_line_fn *line, void *user) {
-  const std::string who = "report \"" + std::string(p.manifest->name) + "\": ";
+  const std::string label = "report \"" + std::string(p.manifest->name) + "\": ";
   const consort_report_sink sink{user, line};
   clear_error();
   consort_status s = CONSORT_E_INTERNAL;
   try {
     s = plugin_status(p.report()->report(p.self, record.c_str(), record.size(), &sink), p.manifest->name, "report()");
   } catch (const std::exception &e) {
-    return error(CONSORT_E_INTERNAL, who + "an exception left report(): " + e.what());
+    return error(CONSORT_E_INTERNAL, label + "an exception left report(): " + e.what());
   }
   if (s >= 0) return {};
   const char *text = error_text();
-  return error(s, who + (*text ? text : "it failed without a word: it should call host->fail"));
+  return error(s, label + (*text ? text : "it failed without a word: it should call host->fail"));
 }
 
 void Reports::tell_all(Observation &rt) const noexcept try {

@@ -154,7 +154,7 @@ Result<std::string> read_config_file(const char *path, std::string *others) {
   };
   const shared::PlainFile file(path, kMost);
   if (!file) return failed(file.why());
-  if (struct stat about; others && ::fstat(file.fd(), &about) == 0) *others = who_else_may_write(about);
+  if (struct stat about; others && ::fstat(file.fd(), &about) == 0) *others = other_writers(about);
   std::string text, why;
   if (!file.read(&text, &why)) return failed(why);
   return text;

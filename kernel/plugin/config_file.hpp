@@ -20,7 +20,7 @@ struct ConfigLine {
 
 // place: the name of the text in errors ("file x.toml", "text"); ":line" is appended.
 Result<std::vector<ConfigLine>> read_toml(std::string_view text, const std::string &place);
-// others: receives the result of who_else_may_write(); may be NULL.
+// others: receives the result of other_writers(); may be NULL.
 Result<std::string> read_config_file(const char *path, std::string *others = nullptr);
 
 }  // namespace consort

@@ -157,12 +157,12 @@ Result<std::vector<consort_note>> read_notes(const std::string &path) {
 }
 
 Result<void> check_note(const consort_note &note, const std::string &path) {
-  const std::string who = "plugin \"" + std::string(note.name) + "\" (" + path + ") ";
+  const std::string label = "plugin \"" + std::string(note.name) + "\" (" + path + ") ";
   const auto refuse_version = [&](const char *what, unsigned major, unsigned minor, unsigned our_major,
                                   unsigned our_minor) {
     return error(
         CONSORT_E_ABI,
-        who + "was built for " + what + " ABI " + version_of(major, minor) + ", this host has " +
+        label + "was built for " + what + " ABI " + version_of(major, minor) + ", this host has " +
             version_of(our_major, our_minor) +
             ": rebuild it with this host's SDK, install its build for this host, or leave it out of CONSORT_PLUGINS");
   };
@@ -184,12 +184,12 @@ Result<void> check_note(const consort_note &note, const std::string &path) {
   const Family *family =
       std::find_if(std::begin(families), std::end(families), [&](const Family &f) { return f.kind == note.kind; });
   if (family == std::end(families))
-    return error(CONSORT_E_ABI, who + "is of kind " + std::to_string(note.kind) +
+    return error(CONSORT_E_ABI, label + "is of kind " + std::to_string(note.kind) +
                                     ", which needs a newer host: update Consort, or leave it out of CONSORT_PLUGINS");
   if (!fits(note.abi_major, note.abi_minor, family->major, family->minor))
     return refuse_version(family->name, note.abi_major, note.abi_minor, family->major, family->minor);
   if (note.sanitizer != CONSORT_SAN)
-    return error(CONSORT_E_ABI, who + "is built " + sanitizer_name(note.sanitizer) + ", this host " +
+    return error(CONSORT_E_ABI, label + "is built " + sanitizer_name(note.sanitizer) + ", this host " +
                                     sanitizer_name(CONSORT_SAN) +
                                     ": build both alike, or leave it out of CONSORT_PLUGINS");
   const auto letter = [](char c) {

@@ -6,7 +6,7 @@
 
 namespace consort {
 
-std::string who_else_may_write(const struct stat &s) {
+std::string other_writers(const struct stat &s) {
   char text[128];
   if (s.st_uid != 0 && s.st_uid != ::geteuid() && s.st_uid != ::getuid()) {
     std::snprintf(text, sizeof text, "belongs to user %u, who may change it: take what you or root own", s.st_uid);

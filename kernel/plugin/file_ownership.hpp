@@ -10,6 +10,6 @@ namespace consort {
 
 // Returns "may be written by others (mode 0777): chmod go-w" or "belongs to user 1001, …", or "" if no other user may
 // write. A group whose number is the user's is that user's private group and is accepted.
-std::string who_else_may_write(const struct stat &);
+std::string other_writers(const struct stat &);
 
 }  // namespace consort

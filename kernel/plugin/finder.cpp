@@ -55,7 +55,7 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
     const std::pair<dev_t, ino_t> file{about.st_dev, about.st_ino};
     if (std::find(seen_.begin(), seen_.end(), file) != seen_.end()) return;
     seen_.push_back(file);
-    if (const std::string others = who_else_may_write(about); !others.empty())
+    if (const std::string others = other_writers(about); !others.empty())
       log_.write(kLogWarn, "plugin file " + path + " " + others);
   }
   auto notes = read_notes(path);
@@ -91,7 +91,7 @@ void Registry::Finder::add_folder(const std::string &folder, int rank) {
   }
   struct stat about;
   if (::fstat(::dirfd(dir.get()), &about) == 0)
-    if (const std::string others = who_else_may_write(about); !others.empty())
+    if (const std::string others = other_writers(about); !others.empty())
       log_.write(kLogWarn, "plugin folder " + folder + " " + others);
   std::vector<std::string> names;
   while (const dirent *entry = ::readdir(dir.get())) {
@@ -112,21 +112,21 @@ void Registry::Finder::add_files() {
 
 // Asks for the manifest at once: that costs one call, and there is no note to read.
 Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t index) {
-  const std::string who = "modules[" + std::to_string(index) + "]";
-  if (!entry) return error(CONSORT_E_INVAL, "settings: " + who + " is NULL");
-  const Host host({}, log_, nullptr, who);
-  auto module = ask_module(entry, host.table(), who);
+  const std::string label = "modules[" + std::to_string(index) + "]";
+  if (!entry) return error(CONSORT_E_INVAL, "settings: " + label + " is NULL");
+  const Host host({}, log_, nullptr, label);
+  auto module = ask_module(entry, host.table(), label);
   if (!module) return module.error();
   for (uint32_t i = 0; i < (*module)->nplugins; ++i) {
     Manifest manifest;
-    if (auto filled = manifest.fill((*module)->plugins[i], nullptr, who); !filled) return filled.error();
+    if (auto filled = manifest.fill((*module)->plugins[i], nullptr, label); !filled) return filled.error();
     const consort_plugin &p = manifest.plugin;
     consort_note note{};  // the note that its file would have; a linked plugin gets the same version check
     note.host_major = CONSORT_HOST_MAJOR, note.host_minor = CONSORT_HOST_MINOR, note.sanitizer = CONSORT_SAN;
     note.kind = static_cast<uint16_t>(p.kind), note.flags = static_cast<uint16_t>(p.flags);
     note.abi_major = p.abi_major, note.abi_minor = p.abi_minor;
     std::strcpy(note.name, p.name);  // fill() has checked the length
-    if (auto fine = check_note(note, who); !fine) return fine.error();
+    if (auto fine = check_note(note, label); !fine) return fine.error();
     items_.push_back({{p.name, p.version, "", "", p.kind, true, static_cast<uint16_t>(p.flags), p.abi_major,
                        p.abi_minor, CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, CONSORT_SAN},
                       {{}, entry, kLinked}});

@@ -44,27 +44,27 @@ Result<void> Registry::pass_layers(Live &live) {
     auto beneath = std::make_unique<Manifest>(manifest);
     beneath->plugin.ops = &beneath->ops;
     const consort_plugin &inner = beneath->plugin;
-    const std::string who = "layer \"" + std::string((*layer)->manifest->name) + "\" over " + kind_name(inner.kind) +
+    const std::string label = "layer \"" + std::string((*layer)->manifest->name) + "\" over " + kind_name(inner.kind) +
                             " \"" + inner.name + "\"";
     clear_error();
     const consort_plugin *outer = nullptr;
-    const consort_status status = guarded(who, "wrap", [&] {
+    const consort_status status = guarded(label, "wrap", [&] {
       return outer = (*layer)->layer()->wrap((*layer)->self, live.host->table(), &inner), consort_status{CONSORT_OK};
     });
     live.beneath.push_back(std::move(beneath));  // never freed: the layer has a pointer to it
     if (status < 0) return error(status, words(status));
-    if (!outer) return error(CONSORT_E_UNSUPPORTED, who + " refuses: " + words(CONSORT_E_UNSUPPORTED));
+    if (!outer) return error(CONSORT_E_UNSUPPORTED, label + " refuses: " + words(CONSORT_E_UNSUPPORTED));
     if (outer == &inner) continue;
     Manifest wrapped;
-    if (auto filled = wrapped.fill(outer, nullptr, who); !filled) return filled.error();
+    if (auto filled = wrapped.fill(outer, nullptr, label); !filled) return filled.error();
     const consort_plugin &w = wrapped.plugin;
     if (w.kind != inner.kind || w.flags != inner.flags || w.abi_major != inner.abi_major ||
         w.abi_minor != inner.abi_minor || std::strcmp(w.name, inner.name) != 0 ||
         std::strcmp(w.version, inner.version) != 0)
       return error(CONSORT_E_ABI,
-                   who + " answers another plugin: it must keep kind, name, version, flags and ABI version");
+                   label + " answers another plugin: it must keep kind, name, version, flags and ABI version");
     if (!wrapped.holes.empty())
-      log_.write(kLogWarn, who + " lacks functions, which answer as unsupported: " + wrapped.holes);
+      log_.write(kLogWarn, label + " lacks functions, which answer as unsupported: " + wrapped.holes);
     manifest = std::move(wrapped);
     manifest.plugin.ops = &manifest.ops;
   }

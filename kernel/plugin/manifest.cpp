@@ -100,13 +100,13 @@ void fill_holes(consort_layer_ops &t, const Filler &fill) { FILL(wrap, nullptr);
 
 // least: size of the table in the first version of its family; a smaller table is rejected.
 template <class T>
-Result<void> copy_table(const void *theirs, uint32_t least, T *mine, std::string *holes, const std::string &who) {
+Result<void> copy_table(const void *theirs, uint32_t least, T *mine, std::string *holes, const std::string &label) {
   if (reinterpret_cast<uintptr_t>(theirs) % alignof(T) != 0)
-    return error(CONSORT_E_ABI, who + " has a misaligned function table: point ops at a static consort_…_ops");
+    return error(CONSORT_E_ABI, label + " has a misaligned function table: point ops at a static consort_…_ops");
   uint32_t size;
   std::memcpy(&size, theirs, sizeof size);
   if (size < least || size > kTooLarge)
-    return error(CONSORT_E_ABI, who + " gives its function table a size of " + std::to_string(size) +
+    return error(CONSORT_E_ABI, label + " gives its function table a size of " + std::to_string(size) +
                                     " bytes, expected at least " + std::to_string(least) +
                                     ": begin it with sizeof of its type");
   std::memcpy(mine, theirs, std::min<size_t>(size, sizeof(T)));
@@ -117,12 +117,12 @@ Result<void> copy_table(const void *theirs, uint32_t least, T *mine, std::string
 
 bool is_text(const char *s, size_t room) { return s && ::strnlen(s, room) < room; }
 
-Result<void> check(const consort_plugin &p, const consort_note *note, const std::string &who) {
+Result<void> check(const consort_plugin &p, const consort_note *note, const std::string &label) {
   if (!is_text(p.name, sizeof consort_note::name) || !*p.name || !is_text(p.version, sizeof consort_note::version))
-    return error(CONSORT_E_ABI, who + " has a manifest without a name or version that fits a note");
+    return error(CONSORT_E_ABI, label + " has a manifest without a name or version that fits a note");
   if (note) {
     const auto differs = [&](const char *what) {
-      return error(CONSORT_E_ABI, who + " says another " + what +
+      return error(CONSORT_E_ABI, label + " says another " + what +
                                       " in its manifest than in its note: repeat it in CONSORT_MODULE(...)");
     };
     if (std::strcmp(p.name, note->name) != 0) return differs("name");
@@ -131,20 +131,20 @@ Result<void> check(const consort_plugin &p, const consort_note *note, const std:
     if (p.flags != note->flags) return differs("set of flags");
     if (p.abi_major != note->abi_major || p.abi_minor != note->abi_minor) return differs("ABI version");
   }
-  if (!p.ops) return error(CONSORT_E_ABI, who + " has no function table: set ops in its manifest");
+  if (!p.ops) return error(CONSORT_E_ABI, label + " has no function table: set ops in its manifest");
   if (p.nparams > kMostParams || (p.nparams && !p.params))
-    return error(CONSORT_E_ABI, who + " announces " + std::to_string(p.nparams) + " parameters " +
+    return error(CONSORT_E_ABI, label + " announces " + std::to_string(p.nparams) + " parameters " +
                                     (p.params ? "but there may be at most " + std::to_string(kMostParams)
                                               : "but has no list of them"));
   return {};
 }
 
 // Lists that the kernel iterates: a count without a list, or a filter without a function, would crash the process.
-Result<void> check_lists(consort_interface_ops &t, const std::string &who) {
+Result<void> check_lists(consort_interface_ops &t, const std::string &label) {
   constexpr uint32_t kMostEntries = 4096;
   const auto bad = [&](const char *what, uint32_t n, bool there) -> Result<void> {
     if (n <= kMostEntries && (there || !n)) return {};
-    return error(CONSORT_E_ABI, who + " announces " + std::to_string(n) + " " + what +
+    return error(CONSORT_E_ABI, label + " announces " + std::to_string(n) + " " + what +
                                     (there ? " but there may be at most " + std::to_string(kMostEntries)
                                            : " but has no list of them"));
   };
@@ -152,24 +152,24 @@ Result<void> check_lists(consort_interface_ops &t, const std::string &who) {
   if (auto r = bad("conversions", t.nconversions, t.conversions); !r) return r;
   for (uint32_t i = 0; i < t.nfilters; ++i)
     if (const consort_filter &f = t.filters[i]; !f.name || !f.count || !f.shape || !f.alias)
-      return error(CONSORT_E_ABI, who + " has a filter, number " + std::to_string(i) +
+      return error(CONSORT_E_ABI, label + " has a filter, number " + std::to_string(i) +
                                       ", without a name, count(), shape() or alias(): give all four");
   return {};
 }
 
 }  // namespace
 
-Result<void> Manifest::fill(const consort_plugin *theirs, const consort_note *note, const std::string &who) {
-  if (!theirs) return error(CONSORT_E_ABI, who + " has a NULL in its list of plugins");
+Result<void> Manifest::fill(const consort_plugin *theirs, const consort_note *note, const std::string &label) {
+  if (!theirs) return error(CONSORT_E_ABI, label + " has a NULL in its list of plugins");
   if (!CONSORT_HAS(theirs, consort_plugin, ops) || theirs->size > kTooLarge)
-    return error(CONSORT_E_ABI, who + " gives its manifest a size of " + std::to_string(theirs->size) +
+    return error(CONSORT_E_ABI, label + " gives its manifest a size of " + std::to_string(theirs->size) +
                                     " bytes: begin it with sizeof(consort_plugin)");
   plugin = {};
   std::memset(&ops, 0, sizeof ops);
   holes.clear();
   std::memcpy(&plugin, theirs, std::min<size_t>(theirs->size, sizeof plugin));
   plugin.size = sizeof plugin;
-  if (auto sane = check(plugin, note, who); !sane) return sane.error();
+  if (auto sane = check(plugin, note, label); !sane) return sane.error();
   if (!plugin.summary) plugin.summary = "";
   if (!plugin.license) plugin.license = "";
   if (!plugin.init)
@@ -181,26 +181,26 @@ Result<void> Manifest::fill(const consort_plugin *theirs, const consort_note *no
   Result<void> copied;
   switch (plugin.kind) {
     case CONSORT_KIND_DRIVER:
-      copied = copy_table(plugin.ops, CONSORT_END(consort_driver_ops, poll), &ops.driver, &holes, who);
+      copied = copy_table(plugin.ops, CONSORT_END(consort_driver_ops, poll), &ops.driver, &holes, label);
       break;
     case CONSORT_KIND_INTERFACE:
-      copied = copy_table(plugin.ops, CONSORT_END(consort_interface_ops, runs), &ops.interface, &holes, who);
-      if (copied) copied = check_lists(ops.interface, who);
+      copied = copy_table(plugin.ops, CONSORT_END(consort_interface_ops, runs), &ops.interface, &holes, label);
+      if (copied) copied = check_lists(ops.interface, label);
       break;
     case CONSORT_KIND_SCHEDULER:
-      copied = copy_table(plugin.ops, CONSORT_END(consort_scheduler_ops, quiesce), &ops.scheduler, &holes, who);
+      copied = copy_table(plugin.ops, CONSORT_END(consort_scheduler_ops, quiesce), &ops.scheduler, &holes, label);
       break;
     case CONSORT_KIND_TRANSPORT:
-      copied = copy_table(plugin.ops, CONSORT_END(consort_transport_ops, poll), &ops.transport, &holes, who);
+      copied = copy_table(plugin.ops, CONSORT_END(consort_transport_ops, poll), &ops.transport, &holes, label);
       break;
     case CONSORT_KIND_REPORT:
-      copied = copy_table(plugin.ops, CONSORT_END(consort_report_ops, report), &ops.report, &holes, who);
+      copied = copy_table(plugin.ops, CONSORT_END(consort_report_ops, report), &ops.report, &holes, label);
       break;
     case CONSORT_KIND_LAYER:
-      copied = copy_table(plugin.ops, CONSORT_END(consort_layer_ops, wrap), &ops.layer, &holes, who);
+      copied = copy_table(plugin.ops, CONSORT_END(consort_layer_ops, wrap), &ops.layer, &holes, label);
       break;
     default:
-      copied = error(CONSORT_E_ABI, who + " is of kind " + std::to_string(plugin.kind) + ", which needs a newer host");
+      copied = error(CONSORT_E_ABI, label + " is of kind " + std::to_string(plugin.kind) + ", which needs a newer host");
   }
   plugin.ops = &ops;
   return copied;

@@ -29,8 +29,8 @@ struct Manifest {
   } ops{};
   std::string holes;  // names of missing mandatory functions, separated by blanks
 
-  // who: the file, for errors. note: the file's note, read before it was loaded; NULL: none.
-  Result<void> fill(const consort_plugin *theirs, const consort_note *note, const std::string &who);
+  // label: the file, for errors. note: the file's note, read before it was loaded; NULL: none.
+  Result<void> fill(const consort_plugin *theirs, const consort_note *note, const std::string &label);
 };
 
 }  // namespace consort

@@ -23,17 +23,17 @@ const char *kind_name(uint32_t kind) noexcept {
   return kind < std::size(names) ? names[kind] : "";
 }
 
-Result<const consort_module *> ask_module(consort_entry_fn *entry, const consort_host *host, const std::string &who) {
+Result<const consort_module *> ask_module(consort_entry_fn *entry, const consort_host *host, const std::string &label) {
   clear_error();
   const consort_module *module = nullptr;
-  const consort_status status = guarded(who, "consort_plugin_entry", [&] { return module = entry(host), CONSORT_OK; });
+  const consort_status status = guarded(label, "consort_plugin_entry", [&] { return module = entry(host), CONSORT_OK; });
   if (status < 0) return error(status, error_text());
-  if (!module) return error(CONSORT_E_ABI, who + " gives no plugins: " + words(CONSORT_E_ABI));
+  if (!module) return error(CONSORT_E_ABI, label + " gives no plugins: " + words(CONSORT_E_ABI));
   if (!CONSORT_HAS(module, consort_module, plugins) || module->nplugins == 0 || module->nplugins > kMostPerModule ||
       !module->plugins)
     return error(
         CONSORT_E_ABI,
-        who + " answers its entry with a damaged list of plugins: write CONSORT_MODULE(...) instead of an own one");
+        label + " answers its entry with a damaged list of plugins: write CONSORT_MODULE(...) instead of an own one");
   return module;
 }
 
@@ -48,17 +48,17 @@ Registry::~Registry() {
     Live &live = **it;
     if (!live.started) continue;
     const consort_plugin &m = live.manifest.plugin;
-    const std::string &who = found_[live.index].name;
+    const std::string &label = found_[live.index].name;
     void *const self = live.plugin.self;
     clear_error();
     const consort_status quiet = guarded(
-        who, "quiesce", [&] {
-          return plugin_status(m.quiesce(self, live.host->table()->now(live.host->table()) + kTimeToBeQuiet), who.c_str(),
+        label, "quiesce", [&] {
+          return plugin_status(m.quiesce(self, live.host->table()->now(live.host->table()) + kTimeToBeQuiet), label.c_str(),
                                "quiesce()");
         });
     if (quiet < 0) {
       try {
-        log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who +
+        log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + label +
                                   "\" does not become quiet and is left as it is: " + words(quiet));
       } catch (...) {  // no memory for the log line
       }
@@ -67,7 +67,7 @@ Registry::~Registry() {
     } else if (m.kind == CONSORT_KIND_LAYER && stranded) {
       live.strand();
     } else {
-      (void)guarded(who, "fini", [&] { return m.fini(self), CONSORT_OK; });
+      (void)guarded(label, "fini", [&] { return m.fini(self), CONSORT_OK; });
     }
   }
   while (!live_.empty()) live_.pop_back();
@@ -132,10 +132,10 @@ Result<size_t> Registry::look_up(uint32_t kind, std::string_view name) const {
     if (f.usable) usable.push_back(f.name);
     else if (f.name == name) refused = &f;
   }
-  const std::string who = std::string(*kind_name(kind) ? kind_name(kind) : "plugin") + " \"" + std::string(name) + "\"";
-  if (refused) return error(CONSORT_E_UNSUPPORTED, who + " cannot be used: " + refused->reason);
+  const std::string label = std::string(*kind_name(kind) ? kind_name(kind) : "plugin") + " \"" + std::string(name) + "\"";
+  if (refused) return error(CONSORT_E_UNSUPPORTED, label + " cannot be used: " + refused->reason);
   return error(CONSORT_E_UNSUPPORTED,
-               who + " not found" + did_you_mean(name, usable) + "; consort plugins lists what there is");
+               label + " not found" + did_you_mean(name, usable) + "; consort plugins lists what there is");
 }
 
 // Opens the module, checks versions and declares its parameters: all but init().
@@ -144,7 +144,7 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
     if (live->index == index) return live.get();
   const Found &f = found_[index];
   const Source &source = sources_[index];
-  const std::string who =
+  const std::string label =
       "plugin \"" + f.name + "\"" + (f.path.empty() ? " (linked into the program)" : " (" + f.path + ")");
   auto live = std::make_unique<Live>();
   live->index = index;
@@ -156,17 +156,17 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
     live->module = std::move(*module);
   }
   live->host = std::make_unique<Host>(hooks_, log_, config_, f.name);
-  auto module = ask_module(live->module.entry(), live->host->table(), who);
+  auto module = ask_module(live->module.entry(), live->host->table(), label);
   if (!module) return module.error();
 
   Result<void> filled =
       error(CONSORT_E_ABI,
-            who + " does not bring the plugin that its note announces: repeat its name in CONSORT_MODULE(...)");
+            label + " does not bring the plugin that its note announces: repeat its name in CONSORT_MODULE(...)");
   for (uint32_t i = 0; i < (*module)->nplugins; ++i) {
     const consort_plugin *p = (*module)->plugins[i];
     const bool this_one = (*module)->nplugins == 1 || (p && p->name && p->kind == f.kind && f.name == p->name);
     if (!this_one) continue;
-    filled = live->manifest.fill(p, source.entry ? nullptr : &source.note, who);
+    filled = live->manifest.fill(p, source.entry ? nullptr : &source.note, label);
     break;
   }
   if (!filled) return filled.error();
@@ -176,7 +176,7 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
     return declared.error();
   }
   if (!live->manifest.holes.empty())
-    log_.write(kLogInfo, who + " lacks functions, which answer as unsupported: " + live->manifest.holes);
+    log_.write(kLogInfo, label + " lacks functions, which answer as unsupported: " + live->manifest.holes);
   live->host->manifest = &m;
   live->plugin.manifest = &m;
   live->plugin.host = live->host->table();

@@ -71,13 +71,13 @@ class Registry::Finder {
 
 // Calls a plugin's function and catches its exceptions. The forced unwinding of a cancelled thread passes through.
 template <class F>
-consort_status guarded(const std::string &who, const char *function, F &&f) {
+consort_status guarded(const std::string &label, const char *function, F &&f) {
   try {
     return f();
   } catch (abi::__forced_unwind &) {
     throw;
   } catch (...) {
-    return set_errorf(CONSORT_E_INTERNAL, "%s: %s threw an exception, which must not cross the boundary", who.c_str(),
+    return set_errorf(CONSORT_E_INTERNAL, "%s: %s threw an exception, which must not cross the boundary", label.c_str(),
                       function);
   }
 }
@@ -89,6 +89,6 @@ inline std::string words(consort_status status) {
 }
 
 // Calls a module's entry and checks its result.
-Result<const consort_module *> ask_module(consort_entry_fn *, const consort_host *, const std::string &who);
+Result<const consort_module *> ask_module(consort_entry_fn *, const consort_host *, const std::string &label);
 
 }  // namespace consort

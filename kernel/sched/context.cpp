@@ -205,11 +205,11 @@ Result<void> Contexts::check(const uint32_t *workers, uint32_t n, const Context 
     if (w >= seen.size())
       return error(CONSORT_E_INVAL, "worker " + std::to_string(w) + " does not exist: there are " +
                                         std::to_string(seen.size()) + ", numbered from 0");
-    const std::string who = "worker " + std::to_string(w) + " (" + rt_.workers[w]->unit.name + ")";
-    if (seen[w]) return error(CONSORT_E_INVAL, who + " is named twice: once will do");
+    const std::string label = "worker " + std::to_string(w) + " (" + rt_.workers[w]->unit.name + ")";
+    if (seen[w]) return error(CONSORT_E_INVAL, label + " is named twice: once will do");
     seen[w] = true;
     if (serving(w) != &from)
-      return error(CONSORT_E_INVAL, who + " is in " + words(*serving(w)) + ", not in " + words(from) +
+      return error(CONSORT_E_INVAL, label + " is in " + words(*serving(w)) + ", not in " + words(from) +
                                         ": consort_context_move() takes workers from any context to any other");
   }
   return {};
@@ -224,11 +224,11 @@ Result<void> Contexts::shift(Context &from, Context &to, const uint32_t *workers
     (std::find(workers, workers + n, w) == workers + n ? changes[0] : changes[1]).members.push_back(w);
   if (auto ready = prepare_all(changes); !ready) return ready;
   commit(changes);
-  say_if_nobody_is_left(from);
+  warn_if_without_workers(from);
   return {};
 }
 
-void Contexts::say_if_nobody_is_left(Context &c) noexcept try {
+void Contexts::warn_if_without_workers(Context &c) noexcept try {
   const uint64_t left = c.left.load(std::memory_order_relaxed);
   if (!c.index || left <= 1 || !members(c).empty() || std::exchange(c.told, true)) return;
   rt_.log(kLogWarn, words(c) + " has no worker any more, and " + std::to_string(left - 1) +

@@ -113,7 +113,7 @@ class Contexts {
   void commit(std::vector<Change> &) noexcept;
   void close(Instance &) noexcept;
   void look_for_hooks() noexcept;
-  void say_if_nobody_is_left(Context &) noexcept;
+  void warn_if_without_workers(Context &) noexcept;
   std::vector<uint32_t> members(const Context &) const;
   std::string words(const Context &) const;       // for messages
   Result<void> check(const uint32_t *workers, uint32_t n, const Context &from) const;

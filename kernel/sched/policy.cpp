@@ -303,9 +303,9 @@ void Policy::submitted(const Task *t) noexcept {
 }
 
 uint32_t Policy::victim(uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n, uint32_t *order,
-                        const std::string **who) noexcept {
+                        const std::string **policy_name) noexcept {
   const Instance &i = current();
-  *who = &i.name;
+  *policy_name = &i.name;
   return i.ops->victim ? i.ops->victim(i.s, space, bytes, replicas, n, order) : 0;
 }
 

@@ -109,9 +109,9 @@ class Policy {
     const Instance *i = now_.load(std::memory_order_acquire);
     return i && i->ops->victim;
   }
-  // who: receives the name of the policy that answered, valid until the runtime stops
+  // policy_name: receives the name of the policy that answered, valid until the runtime stops
   uint32_t victim(uint32_t space, uint64_t bytes, const consort_replica *, uint32_t n, uint32_t *order,
-                  const std::string **who) noexcept;
+                  const std::string **policy_name) noexcept;
   bool keeps_order() const noexcept { return !(current().ops->flags & CONSORT_SF_ANY_ORDER); }
   bool observes() const noexcept {
     const Instance &i = current();
@@ -142,9 +142,9 @@ class Policy {
   };
 
   struct Mark {                                  // the thread that changes the policy
-    std::atomic<ThreadState *> &who;  // see swapper_
-    Mark(std::atomic<ThreadState *> &w, ThreadState &thread) : who(w) { who.store(&thread, std::memory_order_relaxed); }
-    ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
+    std::atomic<ThreadState *> &changer;  // see swapper_
+    Mark(std::atomic<ThreadState *> &c, ThreadState &t) : changer(c) { changer.store(&t, std::memory_order_relaxed); }
+    ~Mark() { changer.store(nullptr, std::memory_order_relaxed); }
   };
 
   // acquire: pairs with the release in make_current()

@@ -25,34 +25,34 @@ namespace {
 constexpr uint32_t kForTeams = CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD;
 
 Result<void> check_teams(const std::string &name, const consort_codelet &d) {
-  const std::string who = "codelet '" + name + "' ";
+  const std::string label = "codelet '" + name + "' ";
   if ((d.flags & kForTeams) == kForTeams)
-    return error(CONSORT_E_INVAL, who + "says CL_FORKJOIN and CL_SPMD: its function is called by one member of a team, or "
+    return error(CONSORT_E_INVAL, label + "says CL_FORKJOIN and CL_SPMD: its function is called by one member of a team, or "
                                         "by each, not both");
-  if (d.reserved) return error(CONSORT_E_INVAL, who + "has `reserved` " + std::to_string(d.reserved) + ": it must be 0");
+  if (d.reserved) return error(CONSORT_E_INVAL, label + "has `reserved` " + std::to_string(d.reserved) + ": it must be 0");
   if (d.max_team && !(d.flags & kForTeams))
-    return error(CONSORT_E_INVAL, who + "has max_team " + std::to_string(d.max_team) +
+    return error(CONSORT_E_INVAL, label + "has max_team " + std::to_string(d.max_team) +
                                       ", but no team may run it: add CL_FORKJOIN or CL_SPMD");
   if ((d.flags & kForTeams) && (d.flags & CONSORT_CL_ASYNC))
-    return error(CONSORT_E_INVAL, who + "is for teams and says CL_ASYNC: a team's function returns when it is done");
+    return error(CONSORT_E_INVAL, label + "is for teams and says CL_ASYNC: a team's function returns when it is done");
   return {};
 }
 
 // Rejects modes that no submission could match, so that the error names the codelet.
 Result<void> check_modes(const std::string &name, const consort_codelet &d) {
-  const std::string who = "codelet '" + name + "' ";
+  const std::string label = "codelet '" + name + "' ";
   if (d.nmodes == CONSORT_NONE)
-    return d.modes ? Result<void>(error(CONSORT_E_INVAL, who + "gives modes, but its nmodes is CONSORT_NONE, which means any "
+    return d.modes ? Result<void>(error(CONSORT_E_INVAL, label + "gives modes, but its nmodes is CONSORT_NONE, which means any "
                                                                "number of data: set nmodes to how many modes there are"))
                    : Result<void>();
   if (d.nmodes > kMostUses)
-    return error(CONSORT_E_INVAL, who + "has nmodes " + std::to_string(d.nmodes) + ": a task uses " +
+    return error(CONSORT_E_INVAL, label + "has nmodes " + std::to_string(d.nmodes) + ": a task uses " +
                                       std::to_string(kMostUses) + " data at most; CONSORT_NONE means any number");
   for (uint32_t i = 0; d.modes && i < d.nmodes; ++i)
     if (!is_mode(d.modes[i]) || (d.modes[i] & kHints)) {
       char mode[16];
       std::snprintf(mode, sizeof mode, "0x%x", d.modes[i]);
-      return error(CONSORT_E_INVAL, who + "has modes[" + std::to_string(i) + "] " + mode +
+      return error(CONSORT_E_INVAL, label + "has modes[" + std::to_string(i) + "] " + mode +
                                         ", which is none of R, W, RW, SCRATCH, REDUX, RW|COMMUTE");
     }
   return {};

@@ -32,7 +32,7 @@ bool Failure::was_told() const noexcept {
 
 std::string Failure::sentence() const {
   if (status == CONSORT_E_STALE && !task) return text;
-  if (nobody_left) return task_name + " " + text;
+  if (tag_given_up) return task_name + " " + text;
   std::string s = "task '" + task_name + "' failed";
   if (!worker_name.empty()) s += " on worker " + worker_name;
   if (!data_name.empty()) s += ", datum '" + data_name + "'";
@@ -114,7 +114,7 @@ std::vector<std::shared_ptr<const Failure>> FailureLog::untold(size_t most, size
   std::lock_guard lock(mutex_);
   const auto look = [&](const std::shared_ptr<const Failure> &f) {
     // a tag that was given up is reported with the task that waited for it
-    if (!f || f->nobody_left || f->was_told()) return;
+    if (!f || f->tag_given_up || f->was_told()) return;
     if (!roots.insert(&f->root()).second) return;
     if (++*n <= most) all.push_back(f);
   };

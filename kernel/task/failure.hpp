@@ -23,7 +23,7 @@ struct Failure {
   std::string task_name, worker_name, data_name, text;
   std::shared_ptr<const Failure> cause;
   uint32_t depth = 0;
-  bool nobody_left = false; // of a tag, not of a task: no thread could reach the tag any more
+  bool tag_given_up = false; // of a tag, not of a task: no thread could reach the tag any more
   // Set when a call has returned this failure. relaxed: orders nothing; only consort_stop() reads it.
   mutable std::atomic<bool> told{false};
   // Shared by the failures that one wait of their group collects together. Written before the log has this failure.
