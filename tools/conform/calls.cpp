@@ -22,7 +22,7 @@ struct Watched {
   Calls::Kind kind;
 };
 
-// What is allocated: functions whose failure is NULL, then those that throw.
+// Allocation functions: those that return NULL on failure, then those that throw.
 constexpr Watched kWatched[] = {
     {"malloc", Calls::kMemory},
     {"calloc", Calls::kMemory},
@@ -86,7 +86,7 @@ using Function = Word (*)(Word, Word, Word, Word, Word, Word);
 
 Function theirs[kCount];                                    // written by attach(), before any call
 std::atomic<uint64_t> counts[kCount][kTags];
-std::atomic<const char *> callers[kCount][kTags];           // the last
+std::atomic<const char *> callers[kCount][kTags];           // the latest caller
 std::atomic<uint64_t> allocated{0}, fails_at{0};
 
 template <size_t k>
@@ -98,7 +98,7 @@ Word note_and_call(Word a, Word b, Word c, Word d, Word e, Word f) {
   if constexpr (is_memory)
     if (allocated.fetch_add(1, std::memory_order_relaxed) + 1 == fails_at.load(std::memory_order_relaxed)) {
       if constexpr (k >= kFirstThatThrows) throw std::bad_alloc();
-      return k == kMemalign ? ENOMEM : 0;        // it answers a status
+      return k == kMemalign ? ENOMEM : 0;        // it returns a status
     }
   return theirs[k](a, b, c, d, e, f);
 }
@@ -111,7 +111,7 @@ constexpr void fill(Function *ours, std::index_sequence<k...>) {
 bool turn(void **slot, Function to) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *begin = reinterpret_cast<void *>(reinterpret_cast<Word>(slot) / page * page);
-  if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;  // it may be read-only once it is relocated
+  if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;  // it may be read-only after relocation
   *slot = reinterpret_cast<void *>(to);
   return true;
 }

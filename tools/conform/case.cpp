@@ -14,7 +14,7 @@ namespace conform {
 namespace {
 
 const Case *first_case;           // constant once main() runs
-std::mutex verdict_mutex;         // threads of a case speak one at a time
+std::mutex verdict_mutex;         // serialises the reports of a case's threads
 constexpr uint32_t kLinesKept = 6;
 
 uint64_t hash(uint64_t seed, const char *text) {
@@ -30,7 +30,7 @@ uint64_t steady_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// One more line, as far as there is room.
+// Appends a line, as far as there is room.
 void append_line(char *text, size_t room, const char *format, va_list arguments) {
   const size_t used = std::strlen(text);
   if (used + 2 >= room) return;

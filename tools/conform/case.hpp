@@ -1,4 +1,4 @@
-// case.hpp — a case of the kit: what it may ask, what it may say, how it comes into the list.
+// case.hpp — a case of the kit: the functions available to a case, and its registration.
 //
 // To add cases for a kind of plugin, put a file NOUN.cpp into the folder of that kind (plugin/: every kind; scheduler/,
 // driver/, interface/, transport/) and write there
@@ -13,9 +13,9 @@
 //   }
 //   }
 //
-// CMake finds the file. The rule stands in sdk/rules/KIND.toml (P is plugin.toml, S scheduler.toml, …); sdk/rules/rules.py
-// check says what is missing. A rule may have several cases. Each case runs in a process of its own, forked from one that
-// has one thread and has loaded nothing; so it may leak, crash and hang. Chance comes from t.random() alone.
+// CMake finds the file. The rule is in sdk/rules/KIND.toml (P is plugin.toml, S scheduler.toml, …); sdk/rules/rules.py
+// check reports what is missing. A rule may have several cases. Each case runs in a process of its own, forked from one
+// with one thread and no plugin loaded; so it may leak, crash and hang. Random numbers come from t.random() alone.
 #pragma once
 #include <consort/plugin.h>
 
@@ -28,11 +28,11 @@ namespace conform {
 
 struct Rule;
 
-// What is judged.
+// The plugin under test.
 struct Subject {
   std::string path;
-  consort_note note{};                 // of the plugin in it; kind 0: there is none
-  std::vector<std::pair<std::string, std::string>> params;  // that were set; the rest have their defaults
+  consort_note note{};                 // of the plugin; kind 0: none
+  std::vector<std::pair<std::string, std::string>> params;  // parameters given by the user; others have their defaults
   uint64_t seed = 1;
   int level = 1;                       // 1 quick … 10 all
 
@@ -41,13 +41,13 @@ struct Subject {
 
 enum class Outcome : uint32_t { kNone, kPassed, kFailed, kSkipped };
 
-// Lies in memory that the case's process shares with the one that waits for it.
+// In memory that the case's process shares with its parent.
 struct Verdict {
   Outcome outcome;
-  uint32_t failures;      // checks that did not hold
-  char doing[256];        // the last that was begun
+  uint32_t failures;      // number of failed checks
+  char doing[256];        // the current step
   char seen[3072];        // a line for each of the first failures
-  char figures[1024];     // what was measured, a line each
+  char figures[1024];     // measurements, a line each
 };
 
 class Random {  // splitmix64
@@ -66,22 +66,22 @@ class Random {  // splitmix64
   uint64_t state_;
 };
 
-struct Stop {};  // thrown by need() and skip(); the case is over, what was seen stands in the verdict
+struct Stop {};  // thrown by need() and skip(): ends the case; the result is in the verdict
 
 struct Case;
 
-// The one face of the kit that a case sees. Any thread may check and say what it does.
+// The kit's interface for a case. Any thread may check and report its step.
 class Trial {
  public:
   Trial(const Subject &, const Case &, Verdict &);
 
   const Subject &subject() const { return subject_; }
   int level() const { return subject_.level; }
-  uint64_t scaled(uint64_t quick, uint64_t full) const;   // between the two, by level
-  bool has_time() const;                                  // for another round? A busy machine does fewer, it fails for none
-  Random &random() { return random_; }                    // the same for the same seed and case; one thread
+  uint64_t scaled(uint64_t quick, uint64_t full) const;   // interpolates by level
+  bool has_time() const;  // whether there is time for another round; a busy machine runs fewer, and no check fails for that
+  Random &random() { return random_; }                    // reproducible for the same seed and case; one thread
 
-  [[gnu::format(printf, 3, 4)]] bool check(bool holds, const char *seen, ...);  // answers holds; one line, no full stop
+  [[gnu::format(printf, 3, 4)]] bool check(bool holds, const char *seen, ...);  // returns `holds`; one line, no full stop
   [[gnu::format(printf, 3, 4)]] void need(bool holds, const char *seen, ...);
   [[gnu::format(printf, 2, 3), noreturn]] void skip(const char *why, ...);      // the subject does not claim this
   [[gnu::format(printf, 2, 3)]] void doing(const char *what, ...);
@@ -97,23 +97,23 @@ class Trial {
   uint64_t began_ns_;
 };
 
-// In a list from the start of the program on; constant.
+// Registered before main(); constant.
 struct Case {
   Case(const char *rule, const char *group, const char *name, void (*run)(Trial &));
   const char *rule_id, *group, *name;
   void (*run)(Trial &);
   const Case *next;
 
-  char kind_letter() const { return rule_id[8]; }         // P: of every kind
-  std::string full_name() const;                          // "CONSORT-S-12/pops_once": what --only looks at
+  char kind_letter() const { return rule_id[8]; }         // P: for every kind
+  std::string full_name() const;                          // "CONSORT-S-12/pops_once": matched by --only
   const Rule &rule() const;
 };
 
-// In the order of their rules. Those for plugins of that kind (CONSORT_KIND_*), or all: 0.
+// Returns the cases for plugins of that kind (CONSORT_KIND_*), or all for 0, in the order of their rules.
 std::vector<const Case *> cases_for(uint32_t kind);
 const char *kind_name(uint32_t kind);
 
-// Answers what came of it; what a case says is in the verdict.
+// Runs the case and stores its result in the verdict.
 void run_case(const Case &, const Subject &, Verdict &);
 
 }  // namespace conform

@@ -52,7 +52,7 @@ class SharedVerdict {
 
 [[noreturn]] void be_the_child(const std::function<void()> &body, int output, pid_t parent) {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // who is interrupted leaves nobody behind
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // an interrupted parent leaves no child behind
   if (getppid() != parent) _exit(1);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -63,7 +63,7 @@ class SharedVerdict {
   if (nothing >= 0) dup2(nothing, STDIN_FILENO), close(nothing);
   body();
   std::fflush(nullptr);
-  std::exit(0);  // not _exit: what the plugin left behind for the end of the process is run, too
+  std::exit(0);  // not _exit: exit handlers of the plugin are tested, too
 }
 
 void run_whole(const Case &c, const Subject &subject, Verdict &v) {
@@ -83,7 +83,7 @@ void keep_end(std::string *text, const char *more, size_t n) {
   if (text->size() > 2 * kPrintedKept) text->erase(0, text->size() - kPrintedKept);
 }
 
-// Reads what is printed until the child has ended or its time is over. Answers its status; *over: it was killed.
+// Reads the output until the child has ended or its time has passed. Returns its status; *over: it was killed.
 int wait_for(pid_t child, int output, double limit, std::string *printed, bool *over) {
   char buffer[4096];
   bool open = true;
@@ -99,7 +99,7 @@ int wait_for(pid_t child, int output, double limit, std::string *printed, bool *
       if (n > 0 && ++reads % 256) continue;
     }
     if (waitpid(child, &status, WNOHANG) == child) {
-      kill(-child, SIGKILL);  // whom it started
+      kill(-child, SIGKILL);  // with the processes that it has started
       fcntl(output, F_SETFL, O_NONBLOCK);
       for (ssize_t n; (n = read(output, buffer, sizeof buffer)) > 0;) keep_end(printed, buffer, static_cast<size_t>(n));
       return status;
@@ -107,7 +107,7 @@ int wait_for(pid_t child, int output, double limit, std::string *printed, bool *
     if (!*over && patience.is_over()) {
       *over = true;
       kill(-child, SIGKILL);
-      kill(child, SIGKILL);  // if it does not lead its group yet
+      kill(child, SIGKILL);  // in case it does not lead its group yet
     }
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kSeconds = 20;
 constexpr uint32_t kMost = 1024;
-// Around the list: a plugin may print what it likes when it is loaded and when the process ends.
+// Delimits the list: a plugin may print anything when it is loaded and when the process ends.
 const std::string kBegin = "\n\x01parameters\n", kEnd = "\x01end\n";
 constexpr const char *kBetween = "\x02";
 

@@ -1,7 +1,7 @@
-// declared.hpp — the parameters that a plugin declares, for whoever sets some of them.
+// declared.hpp — the parameters that a plugin declares, for code that sets some of them.
 //
-// They stand in a table that only the plugin's entry shows, which is code that nobody has judged yet: it runs in a
-// process of its own.
+// They are in a table that only the plugin's entry returns. The entry is untested code, so it runs in a process of its
+// own.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ struct Param {
   std::string key, type, range;
 };
 
-// Nothing: the entry does not come back with a table, as the cases will tell.
+// Returns nothing if the entry does not return a table; the cases report that.
 std::optional<std::vector<Param>> declared_params(const Subject &);
 
 }  // namespace conform

@@ -69,7 +69,7 @@ void ElfFile::parse() {
     if (s.p_type == PT_GNU_STACK && (s.p_flags & PF_X)) executable_stack_ = true;
   }
   const char *sections = at(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
-  if (!sections || header.e_shentsize != sizeof(Elf64_Shdr)) return;  // stripped of its sections: no names to be had
+  if (!sections || header.e_shentsize != sizeof(Elf64_Shdr)) return;  // stripped of its sections: no names available
   const auto section = [&](uint32_t i) {
     Elf64_Shdr s{};
     if (i < header.e_shnum) std::memcpy(&s, sections + i * sizeof s, sizeof s);

@@ -1,6 +1,6 @@
-// elf_file.hpp — what a shared object says of itself without being loaded: notes, exported and missing names, libraries.
+// elf_file.hpp — properties of a shared object without loading it: notes, exported and undefined names, libraries.
 //
-// A file that is damaged or no ELF file gives empty answers and an error().
+// A damaged file, or one that is not ELF, yields empty results and an error().
 #pragma once
 #include <consort/plugin.h>
 
@@ -14,10 +14,10 @@ class ElfFile {
  public:
   explicit ElfFile(const std::string &path);
 
-  const std::string &error() const { return error_; }          // "" : it could be read
+  const std::string &error() const { return error_; }          // "": it could be read
   const std::vector<consort_note> &notes() const { return notes_; }
-  const std::vector<std::string> &exported() const { return exported_; }  // dynamic symbols that others may bind to
-  const std::vector<std::string> &missing() const { return missing_; }    // that others must provide; weak ones are left out
+  const std::vector<std::string> &exported() const { return exported_; }  // dynamic symbols to which others may bind
+  const std::vector<std::string> &missing() const { return missing_; }    // undefined symbols, without weak ones
   const std::vector<std::string> &needed() const { return needed_; }      // libraries
   bool has_executable_stack() const { return executable_stack_; }
   bool has_text_relocations() const { return text_relocations_; }
@@ -25,7 +25,7 @@ class ElfFile {
  private:
   void parse();
   void read_notes(uint64_t offset, uint64_t bytes, uint64_t align);
-  const char *at(uint64_t offset, uint64_t bytes) const {        // nullptr: beyond the end
+  const char *at(uint64_t offset, uint64_t bytes) const {        // nullptr: beyond the end of the file
     return offset <= file_.size() && bytes <= file_.size() - offset ? file_.data() + offset : nullptr;
   }
   std::string text_at(uint64_t table, uint64_t table_bytes, uint64_t offset) const;

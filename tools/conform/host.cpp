@@ -71,7 +71,7 @@ void Host::set_size(uint32_t bytes) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const consort_host whole = {bytes,    CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, this,   on_log,      on_fail, on_get,
                               on_param, on_alloc,           on_release,         on_now, on_complete, on_event};
-  std::memset(pages_, 0x5A, page);       // what is beyond what we know is not NULL
+  std::memset(pages_, 0x5A, page);       // fields beyond this version's are not NULL
   char *at = pages_ + page - (bytes + 7) / 8 * 8;
   std::memcpy(at, &whole, bytes < sizeof whole ? bytes : sizeof whole);
   table_ = reinterpret_cast<consort_host *>(at);
@@ -148,7 +148,7 @@ void *Host::on_alloc(const consort_host *h, size_t bytes, size_t align) {
   if (bytes > SIZE_MAX / 2 || posix_memalign(&p, align, front + bytes + kGuardBytes) != 0) return nullptr;
   char *begin = static_cast<char *>(p);
   std::memset(begin, kGuard, front);
-  std::memset(begin + front, 0xCD, bytes);  // what nobody has written
+  std::memset(begin + front, 0xCD, bytes);  // uninitialised contents
   std::memset(begin + front + bytes, kGuard, kGuardBytes);
   const std::lock_guard lock(host.mutex_);
   host.blocks_[begin + front] = {begin, front, bytes};
@@ -191,7 +191,7 @@ void Host::on_event(const consort_host *h, uint32_t what, uint64_t object, int64
   if (host.events_.size() < 64 * kMostKept) host.events_.push_back({what, object, detail});
 }
 
-// -- what it was told -------------------------------------------------------------------------------------------------
+// -- recorded calls ---------------------------------------------------------------------------------------------------
 
 std::string Host::failure() const {
   const std::lock_guard lock(mutex_);

@@ -1,7 +1,8 @@
-// host.hpp — the host that a plugin under judgement lives in: it writes down what it is asked, and can be made to fail.
+// host.hpp — the host of the plugin under test: records the plugin's calls, and can make them fail.
 //
-// One Host per plugin that is loaded; it outlives the plugin. Any thread may call into its table. What a plugin may not
-// do (release what it was not given, ask for parameters on a hot path) is found here and told by complaints().
+// One Host for each loaded plugin; it outlives the plugin. Any thread may call through its table. Forbidden actions of
+// a plugin (releasing an unknown block, asking for parameters on a hot path) are detected here and reported by
+// complaints().
 #pragma once
 #include <consort/plugin.h>
 
@@ -18,11 +19,11 @@ namespace conform {
 enum class Tag { kControl, kWorker, kQueue, kAny, kPure, kLoad };
 const char *tag_name(Tag);
 
-// While one lives, this thread is inside a function of the plugin that carries this tag.
+// Scope of a call of the plugin's function with this tag, on this thread.
 class Inside {
  public:
-  // Of this thread: it is the kit's, so what is called outside of all functions is called by a [control] one. A thread of
-  // which nobody said so was started by the plugin, or by a library beneath it.
+  // Marks this thread as the kit's: calls outside of the plugin's functions then count as [control]. An unmarked thread
+  // was started by the plugin, or by a library that it uses.
   static void this_is_ours();
   static bool is_ours();
   Inside(Tag, const char *function);
@@ -30,9 +31,9 @@ class Inside {
   Inside(const Inside &) = delete;
   Inside &operator=(const Inside &) = delete;
 
-  static Tag tag();              // of the innermost; control outside of all
+  static Tag tag();              // of the innermost call; control outside of all
   static const char *function();
-  // Called with true behind the constructor's other work, with false before the destructor's; nullptr: nothing is called.
+  // Called with true at the end of the constructor, with false at the start of the destructor; nullptr: not called.
   static thread_local void (*watch)(bool begins);
   static bool may_block() { return tag() == Tag::kControl || tag() == Tag::kLoad; }
 
@@ -54,16 +55,16 @@ class Host {
   const consort_host *table() const { return table_; }
   static Host &of(const consort_host *);
 
-  // -- what it is like; before the plugin starts ------------------------------------------------------------------
+  // -- configuration, before the plugin starts -----------------------------------------------------------------------
   void set_param(const std::string &key, const std::string &value) { params_[key] = value; }
-  void declare(const consort_param *params, uint32_t n);   // what is not set has its default
+  void declare(const consort_param *params, uint32_t n);   // parameters that are not set have their defaults
   void serve(const std::string &id, const void *table) { services_[id] = table; }
   void set_version(uint16_t major, uint16_t minor);
-  void set_size(uint32_t bytes);         // of the table; behind it is memory that cannot be read
-  void *user = nullptr;                  // of whoever serves tables: Host::of(h).user
+  void set_size(uint32_t bytes);         // of the table; memory behind it cannot be read
+  void *user = nullptr;                  // for services: Host::of(h).user
 
   // -- time ---------------------------------------------------------------------------------------------------------
-  void set_virtual(uint64_t ns) { clock_ = ns, virtual_ = true; }   // stands still until it is set again
+  void set_virtual(uint64_t ns) { clock_ = ns, virtual_ = true; }   // the clock stands still until the next call
   bool is_virtual() const { return virtual_; }
   uint64_t now() const;
 
@@ -72,21 +73,21 @@ class Host {
   uint64_t failable_calls() const { return failable_; }
   bool has_failed() const { return fail_at_ && failable_ >= fail_at_; }
 
-  // -- what it was told ----------------------------------------------------------------------------------------------
-  std::string failure() const;           // the last fail() of any thread
+  // -- recorded calls ---------------------------------------------------------------------------------------------
+  std::string failure() const;           // the latest fail() of any thread
   consort_status failure_code() const;
   void forget_failure();
   std::string log() const;
   std::vector<Event> events() const;
   std::vector<Completion> completions() const;
-  std::vector<std::string> asked() const;            // ids that were asked by get
-  size_t live_blocks() const;                        // of alloc, not released
-  std::vector<std::string> complaints() const;       // what a plugin must not do; checks guards of all blocks, too
+  std::vector<std::string> asked() const;            // ids requested by get
+  size_t live_blocks() const;                        // from alloc, not released
+  std::vector<std::string> complaints() const;       // forbidden actions; also checks the guards of all blocks
 
  private:
-  struct Block {     // guard bytes before and behind what the plugin may touch
-    char *begin;     // of the whole
-    size_t front, bytes;  // before the plugin's; the plugin's
+  struct Block {     // a block with guard bytes before and behind it
+    char *begin;     // of the whole allocation
+    size_t front, bytes;  // bytes before the plugin's part; bytes of that part
   };
   static void on_log(const consort_host *, int32_t, const char *);
   static consort_status on_fail(const consort_host *, consort_status, const char *);
@@ -98,16 +99,16 @@ class Host {
   static void on_complete(const consort_host *, uint64_t, const consort_done *, uint32_t);
   static void on_event(const consort_host *, uint32_t, uint64_t, int64_t);
   bool fails_now() { return ++failable_ == fail_at_; }
-  void complain(std::string what);                   // under the mutex
+  void complain(std::string what);                   // precondition: the mutex is held
 
-  char *pages_ = nullptr;                // the table ends where its second half, which cannot be touched, begins
+  char *pages_ = nullptr;                // the table ends at its second half, which cannot be accessed
   consort_host *table_ = nullptr;
   std::map<std::string, std::string> params_, defaults_;
   std::map<std::string, const void *> services_;
   std::atomic<uint64_t> clock_{0};
   std::atomic<bool> virtual_{false};
   std::atomic<uint64_t> fail_at_{0}, failable_{0};
-  mutable std::mutex mutex_;             // guards what follows
+  mutable std::mutex mutex_;             // guards the members below
   std::string failure_, log_;
   consort_status failure_code_ = CONSORT_OK;
   std::vector<Event> events_;

@@ -10,7 +10,7 @@ namespace {
 
 bool is_within(const std::string &type, long double value, const std::string &range) {
   const std::vector<std::string> ends = split(range, "..");
-  if (ends.size() != 2) return true;  // no range, or none that can be read: rule P-7 tells
+  if (ends.size() != 2) return true;  // no range, or an invalid one, which rule P-7 reports
   long double bound = 0;
   if (!ends[0].empty() && read_number(type, ends[0], &bound) && value < bound) return false;
   return ends[1].empty() || !read_number(type, ends[1], &bound) || value <= bound;
@@ -31,7 +31,7 @@ std::vector<std::string> split(const std::string &text, const std::string &by) {
 bool is_integer(const std::string &type) { return type == "i32" || type == "i64" || type == "u32" || type == "u64"; }
 bool is_real(const std::string &type) { return type == "f64"; }
 
-// Within its type. Large integers lose nothing that a comparison with a range would miss.
+// Parses a number of that type. Large integers keep the precision needed for a comparison with a range.
 bool read_number(const std::string &type, const std::string &text, long double *out) {
   const char *begin = text.c_str(), *end = begin + text.size();
   const auto whole = [&](auto n) {

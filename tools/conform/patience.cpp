@@ -17,7 +17,7 @@ double Patience::computed_by(pid_t child) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// Whether a thread of it would compute if it had a core, or waits for a disk.
+// Returns whether one of its threads would compute if it had a core, or waits for a disk.
 bool Patience::is_runnable(pid_t child) {
   const std::string threads = "/proc/" + std::to_string(child) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir(threads.c_str()), closedir);

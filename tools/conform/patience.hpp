@@ -1,8 +1,8 @@
-// patience.hpp — how long a child process may go on, whatever else the machine does.
+// patience.hpp — the time limit of a child process, independent of the load of the machine.
 //
-// Its time is over after `limit` seconds of computing, or after `limit` seconds in which none of its threads computed,
-// waited for a core, or waited for a disk. So a process that waits for a core keeps its time, and a deadlock, which
-// computes nothing, is found. A process that only wakes up now and then has kWall times as long.
+// Its time has passed after `limit` seconds of computing, or after `limit` seconds in which none of its threads
+// computed, waited for a core, or waited for a disk. So a process that waits for a core keeps its time, and a deadlock,
+// which computes nothing, is detected. A process that only wakes up now and then has kWall times as long.
 #pragma once
 #include <sys/types.h>
 
@@ -14,16 +14,16 @@ class Patience {
  public:
   static constexpr double kWall = 30;
   Patience(pid_t child, double limit) : child_(child), limit_(limit), begun_with_(computed_by(child)) {}
-  // Called again and again, most of the time 1 to 20 ms apart. A longer gap counts as kGap: this process had no core, or
-  // was stopped together with the child.
+  // To be called repeatedly, about every 1 to 20 ms. A longer gap counts as kGap: this process had no core, or was
+  // stopped together with the child.
   bool is_over();
-  const char *reason() const { return reason_; }  // of is_over(), as "nothing computed for"
-  void start_anew();                              // the child has shown that it goes on
+  const char *reason() const { return reason_; }  // after is_over(): "nothing computed for"
+  void start_anew();                              // the child has made progress
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr double kTurn = 0.02, kGap = 0.1;
-  static double computed_by(pid_t);  // 0: not known
+  static double computed_by(pid_t);  // 0: unknown
   static bool is_runnable(pid_t);
 
   pid_t child_;

@@ -103,7 +103,7 @@ void Plugin::stop() {
   running_ = false;
 }
 
-// Of all mappings of this process.
+// The size of all mappings of this process.
 static size_t mapped_bytes() {
   unsigned long pages = 0;
   if (FILE *f = std::fopen("/proc/self/statm", "re")) {
@@ -129,7 +129,7 @@ bool MemoryMarks::has_time() const {
 
 void MemoryMarks::mark() {
   const auto info = mallinfo2();
-  heap_.reserve(kMost + 2), mapped_.reserve(kMost + 2);  // what is measured does not grow by being measured
+  heap_.reserve(kMost + 2), mapped_.reserve(kMost + 2);  // reserved, so that measuring does not change the result
   heap_.push_back(CONSORT_SAN ? 0 : info.uordblks + info.hblkhd);  // large blocks have mappings of their own
   mapped_.push_back(CONSORT_SAN ? 0 : mapped_bytes());
 }

@@ -54,7 +54,8 @@ std::string quoted(const std::string &text) {  // for a shell
   return out + "'";
 }
 
-// How many bytes begin a letter of UTF-8 here, of those that JSON and XML take; 0: none do. What a plugin prints may be anything.
+// Returns the number of bytes of the UTF-8 letter here, if JSON and XML permit it, else 0. A plugin may print any
+// bytes.
 size_t letter_at(const std::string &text, size_t at) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(at);
@@ -63,9 +64,9 @@ size_t letter_at(const std::string &text, size_t at) {
   for (size_t i = 1; i < bytes; ++i)
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
   const unsigned second = byte(at + 1);
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90)) return 0;  // longer than need be
-  if ((first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f)) return 0;  // no letters at all
-  if (first == 0xef && second == 0xbf && byte(at + 2) > 0xbd) return 0;                // not for XML
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90)) return 0;  // overlong encoding
+  if ((first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f)) return 0;  // no valid code points
+  if (first == 0xef && second == 0xbf && byte(at + 2) > 0xbd) return 0;                // not permitted in XML
   return bytes;
 }
 std::string letters_of(const std::string &text) {

@@ -81,9 +81,9 @@ Tally judge(const Subject &subject, const Options &o) {
   tally.subject = subject;
   tally.subject.level = o.level;
   tally.subject.seed = o.seed;
-  unsigned over = 0;                             // a plugin that hangs everywhere need not hang for half an hour
+  unsigned over = 0;                             // a plugin that hangs in every case is stopped after some
   for (const Case *c : cases_for(subject.note.kind)) {
-    if (!subject.note.kind && c->rule_id != std::string("CONSORT-P-3")) continue;  // who has no note is not loaded
+    if (!subject.note.kind && c->rule_id != std::string("CONSORT-P-3")) continue;  // a file without a note is not loaded
 
     if (c->rule().level > o.level || !filter.wants(*c)) continue;
     Row row{c, Ending::kFailed, run_in_child(*c, tally.subject, over < 3 ? limit_of(*c, o) : kShortSeconds, o.in_process), {}};

@@ -1,4 +1,4 @@
-// runner.hpp — which cases are run on a plugin, one after another, and what came of each.
+// runner.hpp — selects and runs the cases for a plugin, one after another, with their results.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ struct Row {
   const Case *the_case;
   Ending ending;
   Result result;
-  std::string reason;                          // of what was expected
+  std::string reason;                          // why that result was expected
 };
 
 struct Tally {
@@ -34,13 +34,13 @@ struct Options {
   bool in_process = false;
   double seconds = 0;                          // limit of a case; 0: its own
   ExpectedFailures expected;
-  std::function<void(const Tally &, const Row &)> told;  // of each row, at once; may be empty
+  std::function<void(const Tally &, const Row &)> told;  // called for each row at once; may be empty
 };
 
-// The plugins that a file announces in its notes. One without any breaks the rule that asks for one. Throws
-// std::runtime_error where it is no ELF file.
+// Returns the plugins that a file announces in its notes. A file without any violates the rule that requires one.
+// Throws std::runtime_error if it is no ELF file.
 std::vector<Subject> subjects_of(const std::string &path);
-// Throws std::runtime_error where `only` is no regular expression.
+// Throws std::runtime_error if `only` is no regular expression.
 Tally judge(const Subject &, const Options &);
 
 }  // namespace conform

@@ -24,10 +24,10 @@
 namespace conform {
 namespace {
 
-constexpr uint64_t kTrap = 0x100;                          // of the flags: a SIGTRAP after each instruction
+constexpr uint64_t kTrap = 0x100;                          // in the flags: a SIGTRAP after each instruction
 constexpr size_t kMostRanges = 8, kMostLocking = 4096;
 
-// What the handler of SIGTRAP knows. One thread steps at a time; the others read what it wrote after a semaphore.
+// The state of the SIGTRAP handler. One thread steps at a time; others read its results after a semaphore.
 struct Steps {
   uintptr_t begin[kMostRanges], end[kMostRanges];
   size_t ranges;
@@ -41,7 +41,7 @@ Steps steps;
 
 #if defined(__x86_64__)
 
-// Does the instruction lock memory, or leave by a table (the linker's, the host's)?
+// Returns whether the instruction locks memory, or jumps through a table (the linker's, the host's).
 bool is_locking(const unsigned char *p) {
   while (*p == 0x66 || *p == 0xF2 || *p == 0xF3 || *p == 0x2E || *p == 0x3E || *p == 0x64) ++p;
   if (*p == 0xF0) return true;
@@ -96,7 +96,7 @@ void step_through(const std::function<void()> &call) {
   Inside::watch = nullptr;
 }
 
-// Is the thread asleep, as one that waits for a lock is?
+// Returns whether the thread sleeps, as if it waited for a lock.
 bool is_asleep(pid_t tid) {
   char path[64], state = 'R';
   std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
@@ -107,12 +107,13 @@ bool is_asleep(pid_t tid) {
   return state == 'S';
 }
 
-// Waits until it is over, or has computed or slept so long that it must be waiting. What others take of the cores does not count.
+// Waits until it has ended, or has computed or slept so long that it must be waiting. Time in which other processes use
+// the cores does not count.
 bool has_ended(std::atomic<bool> &over, std::atomic<pid_t> &tid, std::atomic<clockid_t> &clock) {
   constexpr long kSpinsNs = 300'000;
-  for (int asleep = 0, turn = 0; !over.load(std::memory_order_acquire); ++turn) {  // pairs with the end of the other
+  for (int asleep = 0, turn = 0; !over.load(std::memory_order_acquire); ++turn) {  // pairs with the other thread's end
     sched_yield();
-    if (!tid.load(std::memory_order_acquire)) continue;    // pairs with its begin
+    if (!tid.load(std::memory_order_acquire)) continue;    // pairs with its start
     timespec computed{};
     clock_gettime(clock.load(std::memory_order_relaxed), &computed);
     if (computed.tv_sec > 0 || computed.tv_nsec > kSpinsNs) return over.load(std::memory_order_acquire);

@@ -1,9 +1,9 @@
-// stepper.hpp — one call into the plugin, stopped before an instruction of its own file while another call runs beside it.
+// stepper.hpp — stops one call of the plugin before an instruction of its file while another call runs.
 //
-// What goes wrong between two instructions shows itself by chance, or never, where threads just run. Here the processor's
-// trap flag stops the call before the k-th instruction that it executes in the plugin's file, for each k in turn. A call that
-// is stopped may hold a lock: the other one then waits, and goes on when the stopped one does. x86-64 alone, not under a
-// sanitizer; elsewhere can() answers false. One at a time; for calls that end by themselves, and that an Inside is around.
+// Races between two instructions appear rarely or never when threads just run. Here the processor's trap flag stops the
+// call before the k-th instruction that it executes in the plugin's file, for each k in turn. A stopped call may hold a
+// lock: the other one then waits, and continues when the stopped one does. x86-64 alone, without a sanitizer; elsewhere
+// can() returns false. One at a time; for calls that end by themselves, inside a scope Inside.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,14 +15,14 @@ namespace conform {
 class Stepper {
  public:
   static bool can();
-  explicit Stepper(const std::string &path);               // of the plugin, which is loaded
+  explicit Stepper(const std::string &path);               // of the loaded plugin
 
-  // Runs it, counts its instructions in the file, and chooses before which to stop: all where they are few, else those that
-  // lock memory or call out of the file, and some between them. `most` bounds what is executed in all.
+  // Runs the call, counts its instructions in the file, and chooses the stops. All if there are few; else those that
+  // lock memory or call out of the file, and some between them. `most`: limit of all executed instructions.
   std::vector<uint64_t> points(const std::function<void()> &call, uint64_t most, uint64_t most_points = 120) const;
 
-  enum class Other { kEnded, kWaited, kNotStopped };       // while the call stood; kNotStopped: the call was over before
-  // Both have ended when this returns; where the call was over before, the other one has not begun.
+  enum class Other { kEnded, kWaited, kNotStopped };       // while the call was stopped; kNotStopped: it had ended before
+  // Both have ended when this returns. If the call had ended before, the other one was not started.
   Other race(uint64_t k, const std::function<void()> &call, const std::function<void()> &other) const;
 
  private:

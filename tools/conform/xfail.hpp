@@ -1,4 +1,4 @@
-// xfail.hpp — cases that are known to fail for now: a file of lines "CONSORT-S-12  reason" or "CONSORT-S-12/name  reason".
+// xfail.hpp — cases expected to fail: a file of lines "CONSORT-S-12  reason" or "CONSORT-S-12/name  reason".
 #pragma once
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@ namespace conform {
 
 class ExpectedFailures {
  public:
-  // Answers "", or what is wrong with the file: a line that names no rule or case, or one without a reason.
+  // Returns "", or the fault of the file: a line that names no rule or case, or one without a reason.
   std::string read(const std::string &path);
   const std::string *reason_for(const Case &) const;     // nullptr: it should pass
 

@@ -1,4 +1,4 @@
-// What a driver says of itself: devices, spaces, units, links.
+// The descriptions that a driver returns: devices, spaces, units, links.
 #include <algorithm>
 
 #include "conform/driver/queue.hpp"

@@ -1,4 +1,4 @@
-// arm() stands before one of its instructions while something ends: the descriptor tells of it nevertheless.
+// arm() is stopped before each of its instructions while an op completes: the descriptor must report the completion.
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 namespace conform {
 namespace {
 
-// A function on a unit that ends when it is let.
+// A function on a unit that returns when let_end() is called.
 struct Held {
   std::atomic<bool> may_end{false}, has_ended{false};
   consort_call call{};
@@ -31,7 +31,7 @@ struct Held {
     o.u.call = {run, &call};
     return o;
   }
-  void let_end() {                               // and some time for the driver to note it
+  void let_end() {                               // and waits until the driver can have noticed it
     may_end.store(true, std::memory_order_release);
     for (int k = 0; k < 20'000 && !has_ended.load(std::memory_order_acquire); ++k) usleep(50);
     usleep(300);

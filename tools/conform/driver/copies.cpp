@@ -1,4 +1,4 @@
-// Copies against what memcpy would do, on every link.
+// Compares copies with memcpy, on every link.
 #include <algorithm>
 #include <memory>
 
@@ -12,7 +12,7 @@ uint64_t size_for(const Devices &devices, const Devices::Link &l, uint64_t wante
   return std::max<uint64_t>(wanted, 4096);
 }
 
-// Copies of chance, one after the other. All bytes of the target are looked at each time.
+// Random copies, one after the other. All bytes of the target are compared each time.
 void copy_and_look(Trial &t, bool plain) {
   Plugin p(t);
   Devices devices(t, p);
@@ -67,7 +67,7 @@ CONFORM_CASE(D, 10, behaviour, tells_how_much_was_moved) {
   }
 }
 
-// Each copy has a place of its own in both spaces, so that their order is nobody's affair.
+// Each copy has its own place in both spaces, so their order does not matter.
 CONFORM_CASE(D, 24, behaviour, many_in_flight) {
   Plugin p(t);
   Devices devices(t, p);

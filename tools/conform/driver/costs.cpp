@@ -1,4 +1,5 @@
-// What a driver costs whoever calls it, and whether its links do what it says. On a busy machine: the best of several.
+// The cost of a driver's calls, and whether its links have the bandwidth that it reports. On a busy machine: the best
+// of several runs.
 #include <dirent.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ double seconds_on(clockid_t clock) {
   clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
-// What the threads of this process have computed, and how long they waited for a core that others had, in seconds.
+// CPU time of this process's threads, and their time waiting for a core, in seconds.
 struct Thread {
   double ran = 0, waited = 0;
   bool runnable = false;
@@ -43,20 +44,20 @@ Threads threads_now() {
     if (stat && std::fscanf(stat.get(), "%*d (%*[^)]) %c", &state) != 1) state = 0;
     all[std::atoi(entry->d_name)] = {static_cast<double>(ran) * 1e-9, static_cast<double>(waited) * 1e-9, state == 'R'};
   }
-  if (all.empty()) all[0].ran = seconds_on(CLOCK_PROCESS_CPUTIME_ID);  // the system does not tell
+  if (all.empty()) all[0].ran = seconds_on(CLOCK_PROCESS_CPUTIME_ID);  // the system does not report it
   return all;
 }
 
-double waited() {  // by all threads
+double waited() {  // sum over all threads
   double all = 0;
   for (const auto &[id, thread] : threads_now()) all += thread.waited;
   return all;
 }
 
-// The cores that the threads would have used from `before` to `after` if each had had one: a thread that waits for a core
-// is not counted. -1: at the end a thread waits for one, and it is not known how long.
+// The cores that the threads would have used from `before` to `after` if each had had one: time waiting for a core does
+// not count. -1: at the end a thread waits for a core, for an unknown time.
 double cores_used(const Threads &before, const Threads &after, double seconds) {
-  constexpr double kLeast = 0.002;               // computed by a thread that looks around now and then
+  constexpr double kLeast = 0.002;               // CPU time of a thread that polls now and then
   double cores = 0;
   for (const auto &[id, now] : after) {
     const auto found = before.find(id);
@@ -83,7 +84,7 @@ CONFORM_CASE(D, 60, perf, calls_are_cheap) {
     consort_done done[4];
     for (int k = 0; k < kPolls; ++k) devices.ops().poll(q.raw(), done, 4);
     poll = std::min(poll, (computed() - before) / kPolls);
-    double taken = 0;                            // of submit and of polls that had something
+    double taken = 0;                            // in submit, and in polls that returned completions
     for (int k = 0; k < kMarks; ++k) {
       const consort_op op = op_of(CONSORT_OP_MARK);
       before = computed();
@@ -113,11 +114,11 @@ CONFORM_CASE(D, 61, perf, links_do_what_they_say) {
     uint64_t n = std::min(l.longest(), t.scaled(2, 4) << 20);
     for (const uint32_t s : {l.src, l.dst}) n = std::min(n, devices.spaces()[s].desc.capacity / 8);
     n = n / l.grain() * l.grain();
-    if (n < 100'000) continue;                   // too short to say anything
+    if (n < 100'000) continue;                   // too short for a measurement
     ++told;
     DeviceQueue q(devices, l.device);
     Store src(devices, l.src, n), dst(devices, l.dst, n);
-    double best = 1e9, least = 1e9;                // least: without the time in which a thread waited for a core
+    double best = 1e9, least = 1e9;                // least: without time in which a thread waited for a core
     const double told_s = static_cast<double>(n) / static_cast<double>(l.desc.bytes_per_s) + l.desc.latency_ns * 1e-9;
     for (int k = 0; k < 30 && (k < 5 || least > kUnlike / 10 * told_s); ++k) {
       const double waited_before = waited(), before = seconds_on(CLOCK_MONOTONIC);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kMostSpaces = 62, kMostUnits = 4096;
 
-// A description with a guard behind it.
+// A description with guard bytes behind it.
 template <class T>
 struct Guarded {
   T desc{};
@@ -177,7 +177,7 @@ DeviceQueue &Devices::carrier(uint32_t device) {
 
 bool Devices::step_clock() {
   Host &host = plugin_.host();
-  bool any = false;                              // as in the kernel: while anybody has something to do, time stands
+  bool any = false;                              // as in the kernel: while a queue has work, time stands still
   for (DeviceQueue *q : open_) any = q->poll() || any;
   if (any) return true;
   uint64_t next = CONSORT_NEVER;

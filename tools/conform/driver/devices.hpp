@@ -1,7 +1,7 @@
-// devices.hpp — the driver under judgement with all its devices opened and asked, in the order that driver.h lays down.
+// devices.hpp — the driver under test with all its devices opened and queried, in the order that driver.h prescribes.
 //
-// Beside the driver's own spaces there are two of the host's memory, as nodes of a machine, and one of somebody whom no
-// driver knows. Owned by one case and one thread; what it answers may be read by all.
+// In addition to the driver's own spaces there are two of host memory, as NUMA nodes of a machine, and one of an
+// unknown driver. Owned by one case and one thread; its answers may be read by all.
 #pragma once
 #include <consort/driver.h>
 
@@ -23,14 +23,14 @@ class Devices {
   struct Space {
     consort_space_desc desc;
     std::string name, domain;
-    uint32_t device;                             // CONSORT_NONE: it is none of the driver's
+    uint32_t device;                             // CONSORT_NONE: not of this driver
     bool is_own() const { return device != CONSORT_NONE; }
     bool is_plain() const;                       // the CPU may load and store there
   };
   struct Unit {
     consort_unit_desc desc;
     std::string klass, arch;
-    uint32_t device, index;                      // of the device, as queue_open takes it
+    uint32_t device, index;                      // index: argument of queue_open
   };
   struct Link {
     consort_link_desc desc;
@@ -45,7 +45,7 @@ class Devices {
   };
   static constexpr uint32_t kHost = 0, kOtherNode = 1;
 
-  Devices(Trial &, Plugin &);                    // no device: the case is skipped
+  Devices(Trial &, Plugin &);                    // without a device the case is skipped
   ~Devices();
   Devices(const Devices &) = delete;
   Devices &operator=(const Devices &) = delete;
@@ -59,27 +59,28 @@ class Devices {
   const std::vector<Link> &links() const { return links_; }
   uint32_t stranger() const { return static_cast<uint32_t>(spaces_.size()) - 1; }
 
-  // The k-th answer of a device once more, into memory that ends where it says.
+  // Repeats the k-th query of a device, into memory of exactly the size that it reports.
   consort_status ask_space(uint32_t device, uint32_t i, uint32_t id, consort_space_desc *);
   consort_status ask_unit(uint32_t device, uint32_t i, uint32_t id, consort_unit_desc *);
   consort_status ask_link(uint32_t device, const Space &src, const Space &dst, consort_link_desc *);
 
-  // The first device's that has this path; nullptr: none.
+  // Returns the path of the first device that has it, or nullptr.
   const Link *find_link(uint32_t src, uint32_t dst) const;
-  // Can the case put bytes there and get them back?
+  // Returns whether the case can write bytes there and read them back.
   bool is_within_reach(uint32_t space) const;
-  // At most so many, by chance; both ends within reach. None: the case is skipped.
+  // Returns at most `most` random links whose ends are within reach. Without any the case is skipped.
   std::vector<Link> some_links(size_t most);
-  // Spaces of its own that can be written and read. None: the case is skipped.
+  // Returns the driver's own spaces that can be written and read. Without any the case is skipped.
   std::vector<uint32_t> own_spaces();
-  // A queue for copies that the kit itself needs: what is in a space before and after.
+  // A queue for the kit's own copies: to set and read the contents of a space.
   DeviceQueue &carrier(uint32_t device);
   uint64_t next_token() { return ++tokens_; }
 
-  // -- queues that are open, for a clock that stands still ------------------------------------------------------------
+  // -- open queues, for a clock that stands still
+  // ----------------------------------------------------------------------
   void opened(DeviceQueue *q) { open_.push_back(q); }
   void closed(DeviceQueue *q) { std::erase(open_, q); }
-  bool step_clock();                             // once all are polled, to their next event; false: there is none
+  bool step_clock();                             // after all are polled: advances to their next event; false: there is none
 
  private:
   void open_all();

@@ -1,4 +1,4 @@
-// Copies of sizes at which they are cut, begun and ended otherwise; and what has to be there when one is reported.
+// Copies of sizes at which implementations split, align or round; and the bytes present when a copy is reported.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -75,7 +75,7 @@ void copy_and_compare(Trial &t, Devices &devices, const Devices::Link &l, const 
   src.holds("a copy from it");
 }
 
-// The bytes are there as soon as the copy is reported, and its source may be written.
+// The bytes must be there when the copy is reported, and its source may be written then.
 void copy_and_go_on(Trial &t, Devices &devices, const Devices::Link &l, const Edge &e) {
   const uint64_t room = room_of(devices, l, e);
   DeviceQueue q(devices, l.device);

@@ -29,7 +29,7 @@ void apply_fill(const consort_op &op, Store &to) {
     to.model[f.dst.off - to.at().off + i] = reinterpret_cast<const uint8_t *>(&f.pattern)[i % 4];
 }
 
-// A unit's queue that is in order, and a block in memory of that device.
+// An in-order queue of a unit, and a block in memory of that device.
 struct Recorder {
   Recorder(Trial &trial, Plugin &plugin) : t(trial), p(plugin), devices(trial, plugin) {
     const void *table = extension(p, CONSORT_CAPTURE_ID);
@@ -50,7 +50,7 @@ struct Recorder {
     }
     t.skip("no unit has a queue in order and memory of its own device");
   }
-  // Gives the ops between begin and end. Of a graph that was made the caller releases it.
+  // Passes the ops between begin and end. The caller releases the graph.
   consort_status record(const std::vector<consort_op> &ops, uint64_t *graph) {
     t.doing("a capture of %zu ops", ops.size());
     p.host().forget_failure();
@@ -58,7 +58,7 @@ struct Recorder {
     const consort_status begun = ext.begin(q->raw());
     t.need(begun >= 0, "begin of a capture answers %d: %s", begun, p.host().failure().c_str());
     for (const consort_op &given : ops) {
-      consort_op op = given;                     // gone after submit, as the kernel's is
+      consort_op op = given;                     // invalid after submit, as the kernel's is
       t.check(devices.ops().submit(q->raw(), &op, 1) == 1, "submit accepts no op while it records");
       std::memset(static_cast<void *>(&op), 0xA5, sizeof op);
     }
@@ -93,7 +93,7 @@ struct Recorder {
   std::unique_ptr<Store> block;
 };
 
-// Overlapping fills: which one came last is seen.
+// Overlapping fills: the contents show which one came last.
 std::vector<consort_op> overlapping(Trial &t, const Store &to, size_t n) {
   std::vector<consort_op> ops;
   for (size_t k = 0; k < n; ++k) {
@@ -149,7 +149,7 @@ CONFORM_CASE(D, 81, behaviour, counts_a_launch_as_one_op) {
     else r.q->send_by(mark, launch);
   }
   r.q->wait();
-  // A ticket of the last launch: where the driver counted otherwise, it is open for ever, or over too early.
+  // A ticket of the last launch. If the driver counts otherwise, it never completes, or too early.
   const size_t last = r.q->send_by(mark, launch);
   const consort_ticket ticket = r.q->ticket(last);
   DeviceQueue copies(r.devices, r.unit->device);
@@ -173,7 +173,7 @@ CONFORM_CASE(D, 82, behaviour, says_what_it_cannot_capture) {
   for (uint64_t round = 0; round < t.scaled(4, 40) && !t.failed(); ++round) {
     const auto good = overlapping(t, *r.block, 4);
     auto bad = good;
-    bad.insert(bad.begin() + static_cast<ptrdiff_t>(t.random().below(bad.size() + 1)), op_of(0x6fff));  // a kind that there is not
+    bad.insert(bad.begin() + static_cast<ptrdiff_t>(t.random().below(bad.size() + 1)), op_of(0x6fff));  // an unknown kind
     uint64_t graph = 0;
     const consort_status s = r.record(bad, &graph);
     t.check(s == CONSORT_E_UNSUPPORTED, "an op of an unknown kind is captured, and end answers %d", s);

@@ -1,4 +1,4 @@
-// What fails beneath a driver: the host's calls, memory.
+// Failures of services that a driver uses: the host's calls, memory.
 #include <algorithm>
 #include <memory>
 
@@ -8,7 +8,7 @@
 namespace conform {
 namespace {
 
-// All that [control] does with the first device. Whoever answers an error has to say why; what was opened is closed again.
+// All [control] calls on the first device. A failing call must set an error text; what was opened is closed again.
 class Session {
  public:
   Session(Trial &t, Plugin &p, const char *what, uint64_t k)
@@ -112,7 +112,7 @@ CONFORM_CASE(D, 41, fault, lives_without_memory) {
   need_device(t, p);
   if (!Calls::attach(t.subject().path)) t.skip("calls out of a file cannot be watched on this system");
   Session(t, p, "no allocation", 0).live();
-  // Answers whether the k-th allocation was asked for.
+  // Returns whether the k-th allocation was requested.
   const auto try_without = [&](uint64_t k) {
     const size_t threads = count_threads(), descriptors = count_descriptors();
     Calls::fail_allocation(k);

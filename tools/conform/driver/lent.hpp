@@ -1,11 +1,12 @@
-// lent.hpp — memory that a function may read until it returns. Whoever reads it later is killed, until it is lent again.
+// lent.hpp — memory that a function may read until it returns. A later read is a fatal fault, until the memory is lent
+// again.
 #pragma once
 #include <cstddef>
 #include <vector>
 
 namespace conform {
 
-// One lender at a time. What was lent last stays closed for the next kPlaces - 1 calls.
+// One lender at a time. The memory lent last stays inaccessible for the next kPlaces - 1 calls.
 class LentMemory {
  public:
   LentMemory() = default;
@@ -13,7 +14,7 @@ class LentMemory {
   LentMemory(const LentMemory &) = delete;
   LentMemory &operator=(const LentMemory &) = delete;
   void *lend(size_t bytes);                      // throws std::bad_alloc
-  void close();                                  // what was lent since the last call
+  void close();                                  // revokes all memory lent since the last call
 
  private:
   static constexpr size_t kPlaces = 64;

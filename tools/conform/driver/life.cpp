@@ -1,4 +1,4 @@
-// Devices and queues that come and go.
+// Opening and closing devices and queues.
 #include <algorithm>
 #include <memory>
 
@@ -7,7 +7,7 @@
 namespace conform {
 namespace {
 
-// What there is before and after; the heap in parts, as what the allocator keeps is no leak.
+// Resources before and after; the heap is measured in parts, because memory kept by the allocator is no leak.
 class Ledger {
  public:
   Ledger(Trial &t, Host &host, uint32_t part) : t_(t), host_(host), part_(part), memory_(64 * size_t{part}, part) {}

@@ -1,5 +1,5 @@
-// The device is lost at each point. A driver that can lose one on demand says so by a parameter: `lost_after`, the op,
-// counted over the device, with which it goes; or `faults` that takes lost@N.
+// A device is lost at each point. A driver that can simulate a loss has a parameter: `lost_after`, the number of the
+// op, counted over the device, at which it is lost; or `faults` with lost@N.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace conform {
 namespace {
 
-// Sets what makes the k-th op the device's last one; skips where there is no such thing.
+// Sets the k-th op to be the device's last one; skips if the driver cannot.
 void lose_at(Trial &t, Plugin &p, uint64_t k) {
   const consort_plugin &m = p.manifest();
   for (uint32_t i = 0; m.params && i < m.nparams; ++i) {
@@ -22,7 +22,7 @@ void lose_at(Trial &t, Plugin &p, uint64_t k) {
   t.skip("it has no parameter lost_after, which would lose the device with the k-th op");
 }
 
-// A driver whose first device goes with the k-th op, and work that takes it there.
+// A driver whose first device is lost at the k-th op, and work that reaches it.
 struct Loss {
   Loss(Trial &trial, uint64_t k) : t(trial), p(trial, host, false) {
     lose_at(t, p, k);
@@ -37,7 +37,7 @@ struct Loss {
     src = std::make_unique<Store>(*devices, way->src, 4096);
     dst = std::make_unique<Store>(*devices, way->dst, 4096, 0, false);
   }
-  // More ops than it survives, in flight at once as far as there is room.
+  // Submits more ops than it survives, concurrently as far as there is room.
   void work(uint64_t n) {
     for (uint64_t i = 0; i < n; ++i) {
       DeviceQueue &q = *queues[i % queues.size()];

@@ -1,4 +1,4 @@
-// What alloc and free keep.
+// The promises of alloc and free.
 #include <malloc.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 unsigned long long big(uint64_t n) { return n; }
 
-// Of that space a block of at most so many bytes is no wonder.
+// Limits a size to what any device should have free in that space.
 uint64_t modest(const Devices::Space &s, uint64_t bytes) { return std::max<uint64_t>(64, std::min(bytes, s.desc.capacity / 64)); }
 
 }  // namespace
@@ -74,7 +74,7 @@ CONFORM_CASE(D, 5, behaviour, aligned_as_asked) {
 }
 
 CONFORM_CASE(D, 6, behaviour, zeroed_where_asked) {
-  mallopt(M_PERTURB, 0x5A);                      // what the allocator gives is not zero by chance
+  mallopt(M_PERTURB, 0x5A);                      // so that memory from the allocator is not accidentally zero
   Plugin p(t);
   Devices devices(t, p);
   for (const uint32_t space : devices.own_spaces())
@@ -82,7 +82,8 @@ CONFORM_CASE(D, 6, behaviour, zeroed_where_asked) {
       const uint64_t n = modest(devices.spaces()[space], bytes);
       for (int k = 0; k < 3 && !t.failed(); ++k) {
         {
-          const Store dirty[] = {{devices, space, n}, {devices, space, n}, {devices, space, n}};  // where the next may be put
+          // the next block may reuse their memory
+          const Store dirty[] = {{devices, space, n}, {devices, space, n}, {devices, space, n}};
         }
         Store clean(devices, space, n, CONSORT_AL_ZERO, false);
         std::fill(clean.model.begin(), clean.model.end(), uint8_t{0});

@@ -1,4 +1,4 @@
-// What a queue accepts, what it reports, and in which order.
+// Acceptance, completion and order of ops on a queue.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -9,7 +9,7 @@
 namespace conform {
 namespace {
 
-// There and back again by one device.
+// A link and its reverse link on one device.
 struct Loop {
   Devices::Link there, back;
 };
@@ -24,8 +24,8 @@ std::vector<Loop> loops_of(Trial &t, Devices &devices, size_t most) {
   return found;
 }
 
-// Bytes go through one place and back, several times, and nobody waits in between: each step has to see the one before.
-// Queues take turns; each op names the one before where that is needed.
+// Bytes move forth and back through one place repeatedly, without waits in between: each step depends on the one
+// before. Queues alternate; each op names the one before if necessary.
 void chase(Trial &t, Devices &devices, const Loop &loop, const std::vector<DeviceQueue *> &queues, bool by_ticket) {
   const uint64_t grain = std::max(loop.there.grain(), loop.back.grain());
   const uint64_t n = std::min({loop.there.longest(), loop.back.longest(), uint64_t{50'000}}) / grain * grain;
@@ -47,7 +47,7 @@ void chase(Trial &t, Devices &devices, const Loop &loop, const std::vector<Devic
     if (by_ticket && k > 0) op.wait = &tickets[k - 1], op.nwait = 1;
     t.doing("copy %llu of %llu, each of which needs the one before", static_cast<unsigned long long>(k + 1),
             static_cast<unsigned long long>(2 * steps));
-    if (queues.size() == 1) {                    // as many as may be in one call: tickets name ops of the same batch, too
+    if (queues.size() == 1) {                    // all that fit in one call: tickets may name ops of the same batch
       tickets[k] = first.ticket(first.accepted() + list.size());
       list.push_back(op);
       if (k + 1 < 2 * steps) continue;
@@ -70,7 +70,7 @@ void chase(Trial &t, Devices &devices, const Loop &loop, const std::vector<Devic
   }
 }
 
-// Queues for copies of all devices, and of units that have any, a few.
+// Some queues for copies, of all devices and of units that support copies.
 std::vector<std::unique_ptr<DeviceQueue>> some_queues(Devices &devices) {
   std::vector<std::unique_ptr<DeviceQueue>> all;
   for (uint32_t d = 0; d < devices.all().size() && d < 4; ++d) all.push_back(std::make_unique<DeviceQueue>(devices, d));
@@ -112,7 +112,7 @@ CONFORM_CASE(D, 12, behaviour, reports_no_more_than_asked) {
         if (sent < 8) q->poll();
       }
       t.doing("poll for at most %u while 8 marks are in flight", most);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // more may be done than it is asked for
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the driver may do more than it is asked for
       for (int k = 0; k < 12 && !t.failed(); ++k) q->poll(most);
       q->wait();
     }
@@ -196,7 +196,7 @@ CONFORM_CASE(D, 16, behaviour, marks_come_after) {
   Devices devices(t, p);
   unsigned tried = 0;
   for (const Loop &loop : loops_of(t, devices, t.scaled(3, 10))) {
-    const Devices::Link &l = loop.back;          // to where it can be seen at once
+    const Devices::Link &l = loop.back;          // to a place that can be read at once
     const uint64_t n = std::min(l.longest(), uint64_t{1} << 20) / l.grain() * l.grain();
     Store src(devices, l.src, n), dst(devices, l.dst, n), before(devices, l.dst, n);
     for (int round = 0; round < 16 && !t.failed(); ++round) {
@@ -298,7 +298,7 @@ CONFORM_CASE(D, 14, behaviour, fills_keep_their_place) {
   if (!tried) t.skip("none of its queues is in order and takes copies and fills");
 }
 
-// The last of many tickets is the one that is open: of an op that waits behind a long one.
+// Only the last of many tickets is pending: that of an op behind a long one.
 CONFORM_CASE(D, 15, behaviour, every_ticket_counts) {
   Plugin p(t);
   Devices devices(t, p);
@@ -317,7 +317,7 @@ CONFORM_CASE(D, 15, behaviour, every_ticket_counts) {
         ++tried;
         const size_t past = a.send(op_of(CONSORT_OP_MARK));
         a.wait();
-        size_t ahead = 1;  // large copies: more of them where the last ticket was not open any more
+        size_t ahead = 1;  // large copies: more of them if the last ticket had completed too early
         for (int open = 0, round = 0; open < 6 && round < 12 && !t.failed(); ++round) {
           src.fill(t.random());
           src.write();

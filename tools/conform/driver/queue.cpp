@@ -35,7 +35,7 @@ DeviceQueue::DeviceQueue(Devices &devices, uint32_t device, uint32_t unit)
 DeviceQueue::~DeviceQueue() {
   try {
     if (!is_forgotten_ && !t_.failed()) wait();
-  } catch (const Stop &) {                       // told already
+  } catch (const Stop &) {                       // reported before
   }
   devices_.closed(this);
   t_.doing("queue_close");
@@ -113,7 +113,7 @@ void DeviceQueue::rest(uint64_t *idle) {
   } else if (++*idle < 200) {
     sched_yield();
   } else {
-    usleep(*idle < 2000 ? 20 : 500);             // whoever computes beside us needs the core
+    usleep(*idle < 2000 ? 20 : 500);             // leaves the core to other processes
     t_.need(*idle < 16'000, "%zu ops are in flight, and for 8 s none was reported", in_flight());
   }
 }
@@ -138,7 +138,7 @@ size_t DeviceQueue::send_by(const consort_op &given, const std::function<consort
       const Inside inside(Tag::kQueue, "launch");
       s = call(&op);
     }
-    std::memset(static_cast<void *>(&op), 0xA5, sizeof op);  // it is read no more
+    std::memset(static_cast<void *>(&op), 0xA5, sizeof op);  // it must not be read any more
     t_.need(s >= 0, "a launch answers %d: %s", s, devices_.plugin().host().failure().c_str());
     if (s != CONSORT_AGAIN) {
       book_.push_back({given.kind, false, now, 0, {}});

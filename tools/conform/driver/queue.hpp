@@ -1,7 +1,7 @@
-// queue.hpp — one queue of a driver under judgement, and a book about every op that it accepted and reported.
+// queue.hpp — one queue of a driver under test, with a record of every op accepted and reported.
 //
-// As the header demands, calls are serialised by whoever uses it. Ops and tickets cannot be read any more once submit()
-// has returned. A completion that nobody waits for, or that comes again, is a failure of the case.
+// As the header demands, the caller serialises calls. Ops and tickets become unreadable when submit() has returned. An
+// unknown or repeated completion is a failure of the case.
 #pragma once
 #include <consort/driver.h>
 
@@ -23,7 +23,7 @@ class DeviceQueue {
   };
 
   DeviceQueue(Devices &, uint32_t device, uint32_t unit = CONSORT_NONE);
-  ~DeviceQueue();                                // waits for what is in flight
+  ~DeviceQueue();                                // waits for ops in flight
   DeviceQueue(const DeviceQueue &) = delete;
   DeviceQueue &operator=(const DeviceQueue &) = delete;
 
@@ -35,25 +35,25 @@ class DeviceQueue {
   void *raw() const { return q_; }
   uint64_t token() const { return token_; }
   uint64_t next_event() const;
-  void forget() { is_forgotten_ = true; }        // what is in flight is not waited for in the end
+  void forget() { is_forgotten_ = true; }        // the destructor does not wait for ops in flight
 
-  // One call. Answers how many were accepted; the first of them is entry accepted() - that many.
+  // One call. Returns the number of accepted ops; the first is entry accepted() minus that number.
   uint32_t submit(const consort_op *, uint32_t n);
   size_t accepted() const { return book_.size(); }
   size_t in_flight() const { return book_.size() - over_; }
   consort_ticket ticket(size_t entry) const { return {token_, entry + 1}; }
   const Entry &operator[](size_t entry) const { return book_[entry]; }
-  const std::vector<size_t> &order() const { return order_; }  // in which they were reported
+  const std::vector<size_t> &order() const { return order_; }  // in the order of their completions
 
-  // One call, for at most so many. Answers how many came.
+  // One call for at most `max` completions. Returns their number.
   uint32_t poll(uint32_t max = 16);
-  // Until there is room; answers the entry.
+  // Retries until there is room; returns the entry.
   size_t send(const consort_op &);
-  // The same by another function, which answers OK, CONSORT_AGAIN where there is no room, or an error.
+  // The same by another function, which returns OK, CONSORT_AGAIN if there is no room, or an error.
   size_t send_by(const consort_op &, const std::function<consort_status(const consort_op *)> &);
-  void wait();                                   // for all that is in flight
-  consort_status run(const consort_op &);        // alone, to its end
-  void rest(uint64_t *idle);                     // after a poll that had nothing
+  void wait();                                   // for all ops in flight
+  consort_status run(const consort_op &);        // alone, to its completion
+  void rest(uint64_t *idle);                     // after a poll without completions
 
  private:
   void take(const consort_done &);
@@ -71,7 +71,7 @@ class DeviceQueue {
   bool is_forgotten_ = false;
 };
 
-// An op that is no task's. Its cookie comes with submit().
+// An op without a task. submit() sets its cookie.
 consort_op op_of(uint16_t kind);
 consort_op copy_op(const consort_copy &);
 

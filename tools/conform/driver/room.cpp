@@ -1,4 +1,4 @@
-// What alloc takes of a device, free gives back: all of it, whatever the size, and where alloc has failed.
+// All memory that alloc takes of a device is returned by free, whatever the size, also after alloc has failed.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace conform {
 namespace {
 
-constexpr uint64_t kMostCapacity = uint64_t{1} << 32;      // what is more is not filled here
+constexpr uint64_t kMostCapacity = uint64_t{1} << 32;      // larger capacities are not filled here
 constexpr uint32_t kSizes[] = {1, 63, 65, 4096, 4097, 65'535, 65'536, 65'537, 1 << 20, (1 << 20) + 1, 4 << 20};
 
 unsigned long long big(uint64_t n) { return n; }
@@ -31,7 +31,7 @@ struct Room {
     free(a, bytes);
     return true;
   }
-  // The largest block that there is now, of some parts of the capacity; 0: none of these.
+  // Returns the largest block available now, of some fractions of the capacity; 0: none of these.
   uint64_t largest() const {
     const uint64_t grain = std::max<uint64_t>(space.desc.granule, 1);
     for (const uint64_t part : {16u, 15u, 14u, 12u, 8u, 4u, 2u})
@@ -40,7 +40,7 @@ struct Room {
   }
 };
 
-// The case is skipped where there is no such space.
+// Skips the case if there is no such space.
 template <class Body>
 void for_each_room(Trial &t, Devices &devices, const Body &body) {
   unsigned tried = 0;

@@ -11,13 +11,13 @@ constexpr uint64_t kPage = 4096;
 
 uint64_t up(uint64_t n, uint64_t grain) { return (n + grain - 1) / grain * grain; }
 
-// One end of a strided run: where it begins, and its steps.
+// One end of a strided run: its begin and its steps.
 struct Side {
   uint64_t off;
   int64_t step[2];
 };
 
-// So that no two rows share a byte; false: it does not fit.
+// Arranges rows so that no two share a byte; false: they do not fit.
 bool lay(Random &random, uint64_t grain, uint64_t run, const uint64_t n[2], uint64_t room, Side *out) {
   const bool turned = random.one_in(5);          // slices within rows
   const uint64_t inner = turned ? 1 : 0;
@@ -28,7 +28,7 @@ bool lay(Random &random, uint64_t grain, uint64_t run, const uint64_t n[2], uint
   if (reach > room) return false;
   out->off = grain * random.below((room - reach) / grain + 1);
   for (int k = 0; k < 2; ++k) {
-    out->step[k] = n[k] > 1 || random.one_in(2) ? static_cast<int64_t>(step[k]) : 0;  // who is alone has any step
+    out->step[k] = n[k] > 1 || random.one_in(2) ? static_cast<int64_t>(step[k]) : 0;  // a single row may have any step
     if (n[k] > 1 && random.one_in(6)) {
       out->off += (n[k] - 1) * step[k];
       out->step[k] = -out->step[k];
@@ -53,7 +53,7 @@ Store::Store(Devices &devices, uint32_t space, uint64_t bytes, uint32_t flags, b
     const uint64_t align = s.desc.align ? s.desc.align : 1;
     const consort_status status = devices.ops().alloc(devices.all()[s.device].handle, space, bytes, align, flags, &addr_);
     if (status == CONSORT_E_UNSUPPORTED) t_.skip("%s gives no memory: %s", s.name.c_str(), devices.plugin().host().failure().c_str());
-    if (status == CONSORT_E_NOMEM)                 // a small device; that it has any room asks CONSORT-D-7
+    if (status == CONSORT_E_NOMEM)                 // a small device; CONSORT-D-7 checks that it has any room
       t_.skip("%s has no room for another %zu bytes: %s", s.name.c_str(), model.size(), devices.plugin().host().failure().c_str());
     t_.need(status >= 0, "alloc of %zu bytes in %s answers %d: %s", model.size(), s.name.c_str(), status,
             devices.plugin().host().failure().c_str());
@@ -89,7 +89,7 @@ void Store::carry(bool in, uint8_t *bytes) {
   const Devices::Link *link = in ? devices_.find_link(Devices::kHost, space_) : devices_.find_link(space_, Devices::kHost);
   t_.need(link, "no path between %s and the host's memory", devices_.spaces()[space_].name.c_str());
   DeviceQueue &queue = devices_.carrier(link->device);
-  void *p = nullptr;                             // aligned as the host's memory is wont to be
+  void *p = nullptr;                             // aligned as usual for host memory
   if (posix_memalign(&p, kPage, up(model.size(), kPage)) != 0) t_.skip("no memory of %zu bytes here", model.size());
   if (in) std::memcpy(p, bytes, model.size());
   const uint64_t most = link->longest() / link->grain() * link->grain();

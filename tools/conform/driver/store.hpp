@@ -1,6 +1,6 @@
-// store.hpp — a block of memory in some space, beside what its bytes have to be; and copies between two of them.
+// store.hpp — a block of memory in a space, with a model of its expected bytes; and copies between two blocks.
 //
-// Of the host's memory the kit allocates itself, of the driver's spaces the driver does. Owned by one case, one thread.
+// The kit allocates host memory itself, the driver memory of its spaces. Owned by one case and one thread.
 #pragma once
 #include <consort/driver.h>
 
@@ -12,7 +12,7 @@ namespace conform {
 
 class Store {
  public:
-  // Filled with chance. A driver that has no room for it: skip() ends the case.
+  // Filled with random bytes. Skips the case if the driver has no room.
   Store(Devices &, uint32_t space, uint64_t bytes, uint32_t flags = 0, bool filled = true);
   ~Store();
   Store(const Store &) = delete;
@@ -21,10 +21,10 @@ class Store {
   uint32_t space() const { return space_; }
   uint64_t bytes() const { return model.size(); }
   consort_addr at(uint64_t off = 0) const { return {addr_.base, addr_.off + off}; }
-  void fill(Random &);                           // the model
-  void write();                                  // puts the model there
+  void fill(Random &);                           // fills the model
+  void write();                                  // writes the model to the block
   std::vector<uint8_t> read();
-  // Is all as the model says? Tells the first byte that is not.
+  // Returns whether the block equals the model. Reports the first byte that does not.
   bool holds(const char *after);
 
   std::vector<uint8_t> model;
@@ -38,9 +38,9 @@ class Store {
   consort_addr addr_{};
 };
 
-// Rows and slices of chance from one to the other, as the link can take them in one op; `plain`: one run.
+// A random copy of rows and slices that the link can do in one op; `plain`: one run.
 consort_copy random_copy(Random &, const Devices::Link &, const Store &src, const Store &dst, bool plain);
-// What memcpy would do to the model of dst.
+// Applies the copy to the model of dst, as memcpy would.
 void apply(const consort_copy &, const Store &src, Store &dst);
 uint64_t bytes_of(const consort_copy &);
 std::string text_of(const consort_copy &);

@@ -1,4 +1,4 @@
-// Many threads: each queue by its own, [control] calls beside them; what hot calls do.
+// Many threads: each queue used by its own thread, [control] calls beside them; calls out of hot functions.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,14 +13,14 @@
 namespace conform {
 namespace {
 
-// A thread's part: copies of its own, on a queue of its own, between blocks of its own.
+// A thread's part: copies on a queue of its own, between blocks of its own.
 struct Part {
   std::unique_ptr<DeviceQueue> there, back;
   std::unique_ptr<Store> in, place, out;
   Random random{0};
 };
 
-// A path from the host's memory into the driver's and back.
+// Returns paths from host memory to the driver's and back.
 std::vector<std::pair<Devices::Link, Devices::Link>> ways_of(Trial &t, const Devices &devices) {
   std::vector<std::pair<Devices::Link, Devices::Link>> found;
   for (const Devices::Link &l : devices.links()) {
@@ -34,7 +34,7 @@ std::vector<std::pair<Devices::Link, Devices::Link>> ways_of(Trial &t, const Dev
 void catching(const std::function<void()> &body) {
   try {
     body();
-  } catch (const Stop &) {                       // told already
+  } catch (const Stop &) {                       // reported before
   }
 }
 
@@ -99,7 +99,7 @@ CONFORM_CASE(D, 31, threads, a_queue_goes_from_thread_to_thread) {
   Plugin p(t);
   Devices devices(t, p);
   DeviceQueue q(devices, 0);
-  std::mutex mutex;                              // the serialisation that [queue] asks for
+  std::mutex mutex;                              // serialises as [queue] demands
   std::atomic<uint64_t> sent{0};
   const uint64_t all = t.scaled(1500, 30'000);
   std::vector<std::thread> threads;

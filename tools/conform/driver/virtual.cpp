@@ -1,4 +1,4 @@
-// Simulated time: the next event, one trace, and no other clock. A driver that can live in either time is told which by its
+// Simulated time: the next event, a reproducible trace, and no other clock. A driver that supports both times has a
 // parameter `time`.
 #include <algorithm>
 #include <memory>
@@ -18,7 +18,7 @@ void begin(Trial &t, Host &host, Plugin &p) {
   t.need(p.ops<consort_driver_ops>().next_event, "it says CONSORT_PF_VIRTUAL and has no next_event: the clock would not know where to go");
 }
 
-// What happened, a line for each op. Nothing of it may depend on addresses or on the world's time.
+// The events, a line for each op. They must not depend on addresses or on real time.
 std::vector<std::string> trace_of(Trial &t, Plugin &p, uint64_t seed) {
   Devices devices(t, p);
   Random random(seed);

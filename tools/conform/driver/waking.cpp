@@ -1,4 +1,4 @@
-// Who sleeps on a queue's descriptor is woken, and otherwise left in peace.
+// A thread that sleeps on a queue's descriptor is woken by a completion, and by nothing else.
 #include <poll.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ consort_status arm(Devices &devices, DeviceQueue &q) {
   return devices.ops().arm(q.raw());
 }
 
-// As the kernel does it: look, arm, look again where it says so, sleep.
+// As the kernel does it: poll, arm, poll again if arm() says so, sleep.
 void sleep_until_empty(Trial &t, Devices &devices, DeviceQueue &q, int fd) {
   for (uint64_t busy = 0; q.in_flight() && !t.failed();) {
     if (q.poll()) {
@@ -65,7 +65,8 @@ CONFORM_CASE(D, 32, threads, no_completion_is_slept_through) {
     for (uint64_t round = t.scaled(400, 8000); round > 0 && t.has_time() && !t.failed(); --round) {
       const std::vector<consort_op> marks(1 + t.random().below(3), op_of(CONSORT_OP_MARK));
       q.submit(marks.data(), static_cast<uint32_t>(marks.size()));
-      for (uint64_t spin = t.random().below(400); spin > 0; --spin) asm volatile("");  // the end comes now before, now after arm()
+      // the completion comes before or after arm()
+      for (uint64_t spin = t.random().below(400); spin > 0; --spin) asm volatile("");
       sleep_until_empty(t, devices, q, fd);
     }
   }
@@ -100,8 +101,8 @@ CONFORM_CASE(D, 33, threads, says_when_something_is_done) {
     fd_of(t, devices, q);
     for (int round = 0; round < 20 && !t.failed(); ++round) {
       q.send(op_of(CONSORT_OP_MARK));
-      if (round % 2) usleep(2000);               // it may be over before anybody arms
-      // Nobody polls: once it is over, arm() has to say so, or to have woken whoever sleeps.
+      if (round % 2) usleep(2000);               // it may have completed before arm()
+      // No thread polls: after the completion arm() must report it, or the sleeping thread must have been woken.
       t.doing("arm, until the mark in flight is over");
       const int fd = fd_of(t, devices, q);
       bool told = false;
@@ -127,7 +128,7 @@ CONFORM_CASE(D, 34, threads, is_quiet_where_nothing_is_done) {
     bool quiet = false;
     consort_status s = CONSORT_OK;
     t.doing("arm of a queue with nothing in flight");
-    for (int k = 0; k < 200 && !quiet; ++k) {    // an echo of what was reported may be on its way
+    for (int k = 0; k < 200 && !quiet; ++k) {    // an earlier notification may still arrive
       q.poll();
       s = arm(devices, q);
       quiet = s == CONSORT_OK && !is_readable(fd, 5);

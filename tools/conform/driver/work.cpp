@@ -1,4 +1,4 @@
-// Fills, functions on units, kernels, times: what ops do beside copying.
+// Ops other than copies: fills, functions on units, kernels, times.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 namespace conform {
 namespace {
 
-// A function that a unit calls, and what it found there.
+// A function called by a unit, and what it has recorded.
 struct Function {
   consort_call call{}, as_made{};
   std::atomic<uint32_t> runs{0};
-  std::atomic<uint64_t> at{0};                   // its place in the order of all
-  std::atomic<bool> is_other{false};             // it was given another struct, or one that was changed
+  std::atomic<uint64_t> at{0};                   // its position in the order of all
+  std::atomic<bool> is_other{false};             // it got another struct, or a changed one
   std::atomic<bool> is_within{false};            // a [queue] function of the driver called it
   std::atomic<uint64_t> *clock = nullptr;
-  std::atomic<bool> *may_end = nullptr;          // it waits for this, for two seconds at most
+  std::atomic<bool> *may_end = nullptr;          // it waits for this, at most two seconds
   consort_status answer = CONSORT_OK;
 
   static consort_status run(const consort_call *given) {
@@ -110,7 +110,7 @@ CONFORM_CASE(D, 19, behaviour, times_are_on_the_hosts_clock) {
       if (!e.done.t0 && !e.done.t1) continue;
       ++told;
       const auto big = [](uint64_t n) { return static_cast<unsigned long long>(n); };
-      const uint64_t slack = 1'000'000 + (e.told_ns - e.sent_ns) / 20;  // of a device whose clock is another
+      const uint64_t slack = 1'000'000 + (e.told_ns - e.sent_ns) / 20;  // for a device with another clock
       t.check(e.done.t0 <= e.done.t1, "a copy is reported to begin at %llu ns and to end at %llu", big(e.done.t0), big(e.done.t1));
       t.check(e.done.t0 + slack >= e.sent_ns && e.done.t1 <= e.told_ns + slack,
               "a copy that was submitted at %llu ns and reported at %llu is said to have taken from %llu to %llu", big(e.sent_ns),
@@ -156,7 +156,7 @@ CONFORM_CASE(D, 37, threads, functions_are_not_called_within_submit_or_poll) {
     std::vector<Function> functions(20);
     std::atomic<uint64_t> clock{1};
     std::atomic<bool> may_end{false};
-    functions[0].may_end = &may_end;             // the unit has something to do while it is polled
+    functions[0].may_end = &may_end;             // the unit has work while it is polled
     for (Function &f : functions) {
       t.doing("a function on unit %u of class %s", u.index, u.klass.c_str());
       const consort_op op = f.op(p.table(), u.desc.id, &clock, CONSORT_OK);
@@ -217,7 +217,7 @@ CONFORM_CASE(D, 23, behaviour, attaches_or_says_why_not) {
   if (!attached && !t.failed()) t.skip("it attaches no memory of the host, and says why");
 }
 
-// With a compiler for "cl" the kit has a kernel at hand; other formats are their drivers' own affair.
+// The kit has a kernel for drivers with a compiler for "cl"; other formats are tested by their drivers.
 CONFORM_CASE(D, 22, behaviour, launches_a_kernel) {
   Plugin p(t);
   Devices devices(t, p);

@@ -1,4 +1,4 @@
-// Data of the dense layouts, by chance: small enough to look at each byte, some empty, most with gaps between their lines.
+// Random data of the dense layouts: small enough to compare each byte, some empty, most with gaps between their lines.
 #include <consort/layouts.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Dense final : public Sampler {
   bool args(uint32_t i, Arena *home, Blob *out) override {
     if (i >= (name_ == "void" ? 1 : samples_)) return false;
     const Grid g = grid(i);
-    void *p = home ? home->data() + g.elem * (i % 3) : nullptr;  // not always where it is aligned
+    void *p = home ? home->data() + g.elem * (i % 3) : nullptr;  // not always aligned
     if (name_ == "void") *out = {};
     else if (name_ == "variable") *out = blob(consort_variable_args{p, g.elem});
     else if (name_ == "vector") *out = blob(consort_vector_args{p, g.n[0], g.elem});

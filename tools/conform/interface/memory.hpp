@@ -1,4 +1,4 @@
-// memory.hpp — memory that tells when an interface writes or reads where it must not.
+// memory.hpp — memory that detects forbidden writes or reads of an interface.
 #pragma once
 #include <consort/interface.h>
 
@@ -9,7 +9,7 @@
 
 namespace conform {
 
-// A shape or a view: room for more than an interface may write, so that what it writes too much is seen.
+// A shape or a view, with room for more than an interface may write, so that excess is detected.
 struct Pod {
   static constexpr size_t kRoom = 512;
   alignas(16) unsigned char bytes[kRoom];
@@ -25,8 +25,8 @@ struct Pod {
   }
 };
 
-// So many bytes that end where memory ends; sealed, none can be written. Who goes further is killed, and the report names
-// the function.
+// Memory of a given size that ends at an inaccessible page; sealed: read-only. An access beyond is fatal, and the
+// report names the function.
 class Guarded {
  public:
   explicit Guarded(size_t bytes);
@@ -44,14 +44,14 @@ class Guarded {
   size_t mapped_, bytes_;
 };
 
-// Where data lie: bytes by chance, aligned to 64.
+// Memory for data: random bytes, aligned to 64.
 class Arena {
  public:
   Arena(size_t bytes, Random &);
   unsigned char *data() { return begin_; }
   const unsigned char *data() const { return begin_; }
   size_t size() const { return size_; }
-  // The offset of n bytes in it, or -1.
+  // Returns the offset of n bytes in it, or -1.
   int64_t find(consort_addr a, uint64_t n) const { return find(a.base + a.off, n); }
   int64_t find(uint64_t at, uint64_t n) const;
   std::vector<unsigned char> copy() const { return {begin_, begin_ + size_}; }

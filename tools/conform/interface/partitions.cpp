@@ -14,7 +14,7 @@ struct Child {
 struct Cut {
   Layout &parent, &child;
   const consort_filter &filter;
-  const Guarded params;                // sealed, and ends where memory ends
+  const Guarded params;                // sealed, and ends at an inaccessible page
   const Sample &sample;
 
   const void *p() const { return params.size() ? params.data() : nullptr; }
@@ -22,7 +22,7 @@ struct Cut {
     parent.t.doing("count() of filter \"%s\" on %s", filter.name, parent.text(shape).c_str());
     return filter.count(shape.at(), p());
   }
-  // Children of one view; need() that each is made.
+  // Makes child i of one view; need() that this succeeds.
   Child make(const Datum &d, uint32_t i) const {
     Child c;
     parent.t.doing("shape() of child %u of filter \"%s\" on %s", i, filter.name, parent.text(d.shape).c_str());
@@ -37,7 +37,7 @@ struct Cut {
   }
 };
 
-// Visits the partitions of all samples that have children. Skips the case where there is none.
+// Visits the partitions of all samples with children. Skips the case if there are none.
 void each_cut(Layout &l, const std::function<void(const Cut &, const Datum &, uint32_t n)> &f) {
   if (!l.ops.nfilters) l.t.skip("it has no filters");
   if (l.packs_only()) l.t.skip("it says CONSORT_IF_PACK_ONLY: its parts have no place of their own");
@@ -62,7 +62,7 @@ void each_cut(Layout &l, const std::function<void(const Cut &, const Datum &, ui
   l.t.skip("no sample can be partitioned: let the table of samples name parameters (consort/samples.h)");
 }
 
-// The bytes of the parent's arena that a child may write, for each child in turn.
+// Returns the bytes of the parent's arena that the child may write.
 Moves written_by(const Cut &c, const Child &child, const Arena &parents) {
   const Datum replica = c.child.replica(child.shape);
   return follow(c.parent.t, c.child.runs(child.shape, replica.view, child.view), *replica.arena, parents, "a copy into a child");

@@ -1,4 +1,4 @@
-// What [pure] promises: the same answer always and everywhere, and no effect beside it.
+// The promise of [pure]: the same result always and everywhere, and no side effects.
 #include <malloc.h>
 
 #include <atomic>
@@ -15,14 +15,14 @@ uint64_t mix(uint64_t h, const void *from, size_t bytes) {
   return h;
 }
 
-// A datum whose shape and views cannot be written and end where memory ends.
+// A datum whose shape and views are read-only and end at an inaccessible page.
 struct Frozen {
   const Guarded shape, view, other;
   std::vector<unsigned char> wire;
   const std::vector<Partition> &partitions;
 };
 
-// All answers about one datum, as one number; no call of the kit's in between, so any thread may ask.
+// All results about one datum, as one hash; calls nothing else of the kit, so any thread may call it.
 uint64_t digest(const consort_interface_ops &o, const Frozen &f) {
   constexpr uint32_t kRoom = 24;
   uint64_t h = 0xcbf29ce484222325u;
@@ -61,7 +61,7 @@ uint64_t digest(const consort_interface_ops &o, const Frozen &f) {
 }
 
 struct Set {
-  std::vector<Datum> data;                       // whose memory the frozen speak of
+  std::vector<Datum> data;                       // the memory to which the frozen data refer
   std::vector<std::unique_ptr<Frozen>> frozen;
 };
 Set freeze(Layout &l) {

@@ -1,5 +1,5 @@
-// sample.hpp — data of an interface: registration arguments and parameters of partitions, by the kit for the layouts that it
-// knows, by the plugin's own table (consort/samples.h) for any other.
+// sample.hpp — sample data of an interface: registration arguments and parameters of partitions. The kit provides them
+// for known layouts, the plugin's own table (consort/samples.h) for others.
 #pragma once
 #include <consort/interface.h>
 
@@ -37,8 +37,8 @@ struct Sample {
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // The arguments of sample i with its home in the arena (or without a home); false: there are no more. The same i, the same
-  // datum: only the home is another.
+  // Fills the arguments of sample i with its home in the arena (or without a home); returns false if there are no more.
+  // The same i yields the same datum with another home.
   virtual bool args(uint32_t i, Arena *, Blob *) = 0;
   virtual std::vector<Blob> params(uint32_t i, uint32_t filter) = 0;
 };
@@ -46,7 +46,7 @@ class Sampler {
 constexpr size_t kHomeRoom = 16384;
 constexpr uint32_t kMostSamples = 64;
 
-// nullptr: neither does the kit know such an interface nor does the plugin have samples.
+// nullptr: the kit does not know the interface, and the plugin has no samples.
 std::unique_ptr<Sampler> dense_sampler(const std::string &name, const consort_interface_ops &, uint64_t seed, uint32_t samples);
 std::unique_ptr<Sampler> sparse_sampler(const std::string &name, const consort_interface_ops &, uint64_t seed, uint32_t samples);
 std::unique_ptr<Sampler> own_sampler(const consort_plugin &, void *self);

@@ -1,4 +1,4 @@
-// What an interface says of a shape and of a view: blocks, extents, arguments, sizes, text.
+// Descriptions by an interface of a shape and a view: blocks, extents, arguments, sizes, text.
 #include <ctime>
 #include <map>
 
@@ -181,7 +181,8 @@ CONFORM_CASE(I, 24, fault, registration_looks_at_its_arguments) {
   t.figure("%u of %zu samples also without a home", homeless, l.samples.size());
 }
 
-// What the kernel asks when a datum is registered and a replica made; all of it is cached, so it need not be faster.
+// The kernel's questions when a datum is registered and a replica made; the results are cached, so they need not be
+// faster.
 CONFORM_CASE(I, 60, perf, answers_are_quick) {
   Layout l(t);
   const auto ns = [] {

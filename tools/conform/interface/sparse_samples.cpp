@@ -1,4 +1,4 @@
-// Data of the sparse layouts, by chance, and those that a plugin names itself.
+// Random data of the sparse layouts, and samples provided by the plugin.
 #include <consort/samples.h>
 #include <consort/sparse.h>
 
@@ -26,7 +26,7 @@ class Sparse final : public Sampler {
     const uint64_t bytes[3] = {m.nnz * m.r * m.c * m.elem, m.nnz * m.index, third.size() * m.index};
     void *at[3] = {};
     uint64_t end = 0;
-    for (uint32_t k = 0; home && k < 3; ++k) {  // in another order from sample to sample, strangers' bytes between them
+    for (uint32_t k = 0; home && k < 3; ++k) {  // in varying order, with other bytes between them
       const uint32_t which = (k + i) % 3;
       at[which] = bytes[which] ? home->data() + end : nullptr;
       end += (bytes[which] + 7) / 8 * 8 + i % 4 * 8;

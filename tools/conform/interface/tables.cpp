@@ -1,4 +1,4 @@
-// What an interface's table says of itself, and whether its functions keep to the room that they are given.
+// The fields of an interface's table, and whether its functions respect the given capacity.
 #include <set>
 
 #include "layout.hpp"
@@ -9,7 +9,7 @@ namespace {
 constexpr uint32_t kFilterFlags =
     CONSORT_FI_OVERLAP | CONSORT_FI_COVER | CONSORT_FI_RETYPE | CONSORT_FI_CONTENTS | CONSORT_FI_LIST;
 
-// Asks with all kinds of room: the answer is the same, what is written is a prefix of the whole.
+// Calls with various capacities: the result is the same, and a prefix of the whole is written.
 template <class T, class F>
 void must_keep_to(Trial &t, const char *name, F f) {
   t.doing("%s without room", name);

@@ -58,7 +58,7 @@ CONFORM_CASE(P, 62, fault, starts_without_memory) {
   Plugin p(t, host);
   p.stop();
   if (!Calls::attach(t.subject().path)) t.skip("calls out of a file cannot be watched on this system");
-  // Answers whether the k-th allocation was asked for.
+  // Returns whether the k-th allocation was requested.
   const auto try_without = [&](uint64_t k) {
     host.forget_failure();
     Calls::fail_allocation(k);

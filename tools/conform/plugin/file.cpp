@@ -1,4 +1,4 @@
-// The file, before anything of it is loaded.
+// Properties of the file, before it is loaded.
 #include <cstring>
 
 #include "conform/case.hpp"

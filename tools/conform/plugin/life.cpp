@@ -1,4 +1,4 @@
-// Start and end, again and again.
+// Repeated start and end.
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -10,7 +10,7 @@ namespace conform {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// A thread that was joined is seen for a moment longer.
+// A joined thread stays visible for a moment.
 void let_threads_go(size_t down_to) {
   for (int turn = 0; turn < 1000 && count_threads() > down_to; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
@@ -21,7 +21,7 @@ double seconds_since(Clock::time_point began) { return std::chrono::duration<dou
 CONFORM_CASE(P, 40, life, starts_and_ends_again_and_again) {
   Plugin p(t);
   p.stop();
-  constexpr uint32_t kWarm = 8, kPart = 25;              // leaks are seen within each part
+  constexpr uint32_t kWarm = 8, kPart = 25;              // leaks are detected within each part
   const uint32_t rounds = static_cast<uint32_t>(t.scaled(200, 1000));
   const double most = static_cast<double>(t.scaled(2, 20));
   size_t threads = 0, descriptors = 0, blocks = 0;
@@ -53,7 +53,7 @@ CONFORM_CASE(P, 40, life, leaves_nothing_behind) {
   p.stop();
   let_threads_go(threads);
   if (count_threads() > threads || count_descriptors() > descriptors) {
-    // What a library beneath it keeps as long as the process lives, as a vendor's threads, comes once: live once more.
+    // Resources that a library keeps for the life of the process, like a vendor's threads, appear once: measure again.
     threads = count_threads(), descriptors = count_descriptors();
     p.must_start();
     p.stop();

@@ -1,4 +1,4 @@
-// What happens when the file is loaded and its entry asked.
+// Loading the file and calling its entry.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -62,7 +62,7 @@ CONFORM_CASE(P, 21, load, entry_does_nothing) {
 CONFORM_CASE(P, 22, load, entry_answers_the_same_again) {
   const Plugin p(t, false);
   Host other;
-  const Library again(t.subject().path);  // the same, once more
+  const Library again(t.subject().path);  // loaded a second time
   t.need(again.error().empty(), "%s", again.error().c_str());
   t.doing("the entry, for a second host");
   const consort_plugin *theirs = find_plugin(again.entry()(other.table()), t.subject().name());

@@ -1,4 +1,4 @@
-// What a plugin declares of its parameters, and that it lives with every value that it declares.
+// Declarations of parameters, and starts with every declared value.
 #include <set>
 
 #include "conform/case.hpp"

@@ -1,4 +1,4 @@
-// Hosts that are older, newer, shorter and longer than what the plugin was built for.
+// Hosts that are older, newer, shorter and longer than the one for which the plugin was built.
 #include "conform/case.hpp"
 #include "conform/plugin.hpp"
 
@@ -36,7 +36,8 @@ CONFORM_CASE(P, 31, skew, reads_no_further_than_is_frozen) {
   const Library library(t.subject().path);
   t.need(library.error().empty(), "%s", library.error().c_str());
   Host host;
-  must_refuse(t, library, host, CONSORT_HOST_MAJOR + 1, 0, kFrozen);  // what is behind cannot be read: a crash says so
+  // the memory behind it cannot be read: an access crashes
+  must_refuse(t, library, host, CONSORT_HOST_MAJOR + 1, 0, kFrozen);
   host.set_size(kFrozen);
   t.doing("the entry, for a host of its version with a table of %u bytes", kFrozen);
   library.entry()(host.table());

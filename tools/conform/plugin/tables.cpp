@@ -1,4 +1,4 @@
-// The tables that the entry answers.
+// The tables that the entry returns.
 #include <consort/interface.h>
 #include <consort/layer.h>
 #include <consort/report.h>
@@ -17,7 +17,7 @@ constexpr uint32_t kKnownFlags = CONSORT_PF_UNLOADABLE | CONSORT_PF_SWAPPABLE | 
 struct Family {
   uint32_t kind;
   uint16_t major, minor;
-  uint32_t least;    // bytes of the table of the kind's first version
+  uint32_t least;    // size of the table in the kind's first version
 };
 constexpr Family kFamilies[] = {
     {CONSORT_KIND_DRIVER, CONSORT_DRIVER_MAJOR, CONSORT_DRIVER_MINOR, CONSORT_END(consort_driver_ops, poll)},

@@ -1,4 +1,4 @@
-// Drain, the epoch, and workers that come and go: by one thread.
+// Drain, epochs, and changing sets of workers: by one thread.
 #include "conform/scheduler/instance.hpp"
 
 namespace conform {
@@ -102,7 +102,7 @@ CONFORM_CASE(S, 9, behaviour, workers_come) {
   must_push(t, i, 3, s.tasks.range(s.tasks.size() / 2, s.tasks.size()));
   i.pop_all({3});
   t.check(s.tasks.count_in() == 0, "%zu tasks do not come out to the one worker that is left", s.tasks.count_in());
-  t.need(i.workers({0}, {3}) >= 0, "workers fails: %s", s.plugin.host().failure().c_str());  // who was there once comes again
+  t.need(i.workers({0}, {3}) >= 0, "workers fails: %s", s.plugin.host().failure().c_str());  // a removed worker returns
   must_push(t, i, CONSORT_NONE, s.tasks.range(0, 20));
   i.pop_all({0});
   t.check(s.tasks.count_in() == 0, "%zu tasks do not come out to a worker that was taken away and added again", s.tasks.count_in());
@@ -119,7 +119,7 @@ CONFORM_CASE(S, 5, behaviour, leaves_alone_what_came_out) {
     if (i.ops().dropped) i.drop(s.tasks.range(0, 200));
     i.drain(i.epoch() + 1);
   }
-  for (size_t k = 0; k < s.tasks.size(); ++k) i.push(CONSORT_NONE, s.tasks.range(k, k + 1));  // each is looked at
+  for (size_t k = 0; k < s.tasks.size(); ++k) i.push(CONSORT_NONE, s.tasks.range(k, k + 1));  // each worker's pop is checked
   i.drain(CONSORT_NEVER);
 }
 
@@ -165,7 +165,7 @@ CONFORM_CASE(S, 20, behaviour, any_sequence) {
       s.plugin.host().set_virtual(s.plugin.host().now() + random.below(50'000));
       const uint64_t what = random.below(100);
       const uint32_t w = static_cast<uint32_t>(random.below(n));
-      if (what < 35) {  // push of some that are out
+      if (what < 35) {  // push tasks that are out
         std::vector<consort_task *> batch;
         for (uint64_t k = 1 + random.below(random.one_in(20) ? 80 : 4); k > 0; --k) {
           consort_task *task = s.tasks[random.below(s.tasks.size())];

@@ -1,4 +1,4 @@
-// What push and pop call out of the plugin's file; and memory that ends in create.
+// Calls out of the plugin's file in push and pop; and failing allocations in create.
 #include <map>
 
 #include "conform/calls.hpp"
@@ -7,7 +7,7 @@
 namespace conform {
 namespace {
 
-// A life with all that is called often, in equal rounds. After each but the first `seen` is told, and calls are counted anew.
+// A life with all frequent calls, in equal rounds. After each round but the first calls `seen` and resets the counts.
 template <class Seen>
 void live(Trial &t, Plugin &p, int rounds, const Seen &seen) {
   Machine machine(p.host(), workers_of({2, 1}));
@@ -17,7 +17,7 @@ void live(Trial &t, Plugin &p, int rounds, const Seen &seen) {
   for (int round = 0; round < rounds; ++round) {
     Calls::forget();
     i.submitted(tasks.range(0, 1000));
-    for (size_t k = 0; k < 2000;) {              // many alone, some in batches, one large
+    for (size_t k = 0; k < 2000;) {              // many single tasks, some batches, one large batch
       const size_t n = k < 400 ? 1 : k < 1700 ? 5 : 300;
       i.push(k % 2 ? CONSORT_NONE : static_cast<uint32_t>(k % 3), tasks.range(k, k + n));
       k += n;
@@ -58,7 +58,7 @@ CONFORM_CASE(S, 35, threads, hot_calls_do_not_allocate) {
   if (!Calls::attach(t.subject().path)) t.skip("calls out of a file cannot be watched on this system");
   p.host().set_virtual(1'000'000);
   constexpr int kRounds = 6;
-  std::map<std::string, std::pair<int, uint64_t>> found;  // by what is called: in how many rounds, how often
+  std::map<std::string, std::pair<int, uint64_t>> found;  // by called function: number of rounds, number of calls
   live(t, p, kRounds, [&] {
     for (const Calls::Seen &s : Calls::seen())
       if (s.kind == Calls::kMemory && s.tag != Tag::kControl && (s.function == "push" || s.function == "pop")) {
@@ -66,7 +66,7 @@ CONFORM_CASE(S, 35, threads, hot_calls_do_not_allocate) {
         ++rounds, count += s.count;
       }
   });
-  for (const auto &[what, seen] : found)         // what doubles does so in one of equal rounds, not in each
+  for (const auto &[what, seen] : found)         // amortised growth allocates in one of several equal rounds, not in each
     t.check(seen.first < kRounds - 1, "%s in each of %d equal rounds of 2000 tasks (%s in all)", what.c_str(), kRounds - 1,
             times(seen.second).c_str());
 }
@@ -90,7 +90,7 @@ CONFORM_CASE(S, 41, fault, create_without_memory) {
   Machine machine(p.host(), workers_of({2, 1}));
   const consort_scheduler_ops ops = p.ops<consort_scheduler_ops>();
   const uint32_t all[] = {0, 1, 2};
-  // Answers whether the k-th allocation was asked for.
+  // Returns whether the k-th allocation was requested.
   const auto try_without = [&](uint64_t k) {
     p.host().forget_failure();
     Calls::fail_allocation(k);

@@ -13,7 +13,7 @@ void *const kMark = reinterpret_cast<void *>(uintptr_t{0x5A5A5A50});
 
 unsigned long long number_of(const consort_task *t) { return t->id; }
 
-// Everything but sched[] is as it was made.
+// Returns whether everything except sched[] is unchanged.
 bool is_untouched(const consort_task &a, const consort_task &b) {
   constexpr size_t kBegin = offsetof(consort_task, id);
   return !std::memcmp(reinterpret_cast<const char *>(&a) + kBegin, reinterpret_cast<const char *>(&b) + kBegin,
@@ -47,7 +47,7 @@ size_t Tasks::count_in() const {
 }
 
 namespace {
-// Few levels, so that many tasks share one; now and then the ends of what there is, and what would wrap if one were added.
+// Few levels, so that many tasks share one; sometimes extreme values, and values that would overflow by one.
 int32_t some_priority(Random &random) {
   if (!random.one_in(12)) return static_cast<int32_t>(random.below(9)) - 4;
   constexpr int32_t kFar[] = {INT32_MIN, INT32_MIN + 1, -(1 << 16), 1 << 16, INT32_MAX - 1, INT32_MAX};
@@ -228,7 +228,7 @@ std::vector<consort_task *> Instance::drain(uint64_t epoch, uint32_t at_once) {
   t_.doing("drain");
   std::vector<consort_task *> all, some(at_once + 1);
   consort_task *const guard = reinterpret_cast<consort_task *>(uintptr_t{0x5A5A5A58});
-  for (size_t given = 0; given <= tasks_.size();) {  // more are not there: a list in a circle, told below
+  for (size_t given = 0; given <= tasks_.size();) {  // there are no more: a cyclic list is reported below
     some[at_once] = guard;
     uint32_t n;
     {

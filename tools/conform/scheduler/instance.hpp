@@ -1,7 +1,7 @@
-// instance.hpp — one instance of the policy under judgement, and a book about every task that went in and came out.
+// instance.hpp — one instance of the policy under test, with a record of every task pushed and popped.
 //
-// push, pop and drop may be called by several threads, as the header's tags allow; the rest by one. Whatever comes out is
-// checked against the book: was it in, does it suit, is it as it was.
+// push, pop and drop may be called by several threads, as the header's tags allow; the rest by one. Each popped task is
+// checked against the record: it was inside, the worker can run it, and it is unchanged.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -16,10 +16,10 @@
 
 namespace conform {
 
-// Tasks of one case with the book: where each is. Several instances may share it.
+// The tasks of one case, each with its location. Several instances may share them.
 class Tasks {
  public:
-  static constexpr uint32_t kOut = 0;            // else 1 + the number of the instance that has it
+  static constexpr uint32_t kOut = 0;            // else 1 + number of the instance that has it
 
   explicit Tasks(size_t n);
   size_t size() const { return n_; }
@@ -27,16 +27,17 @@ class Tasks {
   std::vector<consort_task *> range(size_t begin, size_t end);
   bool is_in(size_t i) const { return where_[i].load() != kOut; }
   size_t count_in() const;
-  // By chance: some have data, codelets are of several kinds. where, priority: 0 = as they are for all.
+  // Random properties: some tasks have data, codelets are of several kinds. where, priority 0: the default.
   void vary(Random &, uint64_t classes, bool priorities);
-  void remember(size_t i) { as_made_[i] = tasks_[i]; }   // it was changed by the case
+  void remember(size_t i) { as_made_[i] = tasks_[i]; }   // the case has changed it
 
  private:
   friend class Instance;
   size_t n_;
   std::unique_ptr<consort_task[]> tasks_, as_made_;
   std::unique_ptr<std::atomic<uint32_t>[]> where_;
-  std::unique_ptr<char[]> marked_;               // it came out, and its sched[] was marked: nobody writes it until it is pushed
+  // popped, and its sched[] was marked: the policy must not write it until it is pushed again
+  std::unique_ptr<char[]> marked_;
   std::vector<consort_datum> data_;
   std::vector<consort_access> uses_;
 };
@@ -49,7 +50,7 @@ struct Woken {
 
 class Instance {
  public:
-  // Serves all workers of the machine, or those.
+  // Serves all workers of the machine, or `members`.
   Instance(Trial &, Plugin &, Machine &, Tasks &, uint64_t epoch = kEpoch, const std::vector<uint32_t> *members = nullptr);
   ~Instance();
   Instance(const Instance &) = delete;
@@ -60,15 +61,15 @@ class Instance {
   void *raw() const { return s_; }
   Machine &machine() { return machine_; }
 
-  // False: refused, as it has to be where the epoch is another one.
+  // Returns false if refused, which is required for another epoch.
   bool push(uint32_t from, const std::vector<consort_task *> &, Woken * = nullptr, uint32_t flags = CONSORT_PUSH_NEW);
   bool push_as(uint64_t epoch, uint32_t from, const std::vector<consort_task *> &, Woken * = nullptr,
                uint32_t flags = CONSORT_PUSH_NEW);
-  // What becomes of a task that came out: it runs and ends; its body waits, so `finished` tells no time; or it parks, of
-  // which nothing is told: what it needs is not to be had, and it is pushed again later.
+  // What becomes of a popped task. It runs and ends. Or its body waits, so `finished` has no time. Or it parks, which
+  // is not reported: a resource is missing, and it is pushed again later.
   enum class Then { kEnds, kWaits, kParks };
   Then then = Then::kEnds;
-  // What came out, in order; started and finished are told, too.
+  // Returns the popped tasks in order; also calls started and finished.
   uint32_t pop(uint32_t worker, consort_task **out, uint32_t max);
   consort_task *pop(uint32_t worker);
   std::vector<consort_task *> drain(uint64_t epoch, uint32_t at_once = 3);
@@ -77,8 +78,8 @@ class Instance {
   consort_status quiesce(uint64_t deadline);
   void submitted(const std::vector<consort_task *> &);
 
-  // All of these workers come until nothing more comes out. Answers how many did. Waits for what the policy holds back: it
-  // is flushed, and its next event passes.
+  // All of these workers pop until nothing more comes out. Returns the number of tasks. Waits for tasks that the policy
+  // holds back: flushes it and lets its next event pass.
   size_t pop_all(const std::vector<uint32_t> &workers);
   size_t pop_all();
   bool serves(uint32_t worker) const { return worker < serves_.size() && serves_[worker]; }
@@ -86,7 +87,7 @@ class Instance {
 
  private:
   bool came_out(consort_task *, const char *by);
-  void look_at_mark(const consort_task *);       // of one that is out
+  void look_at_mark(const consort_task *);       // precondition: the task is out
   bool is_mine(const consort_task *) const;
 
   Trial &t_;
@@ -96,7 +97,7 @@ class Instance {
   consort_scheduler_ops ops_;
   void *s_ = nullptr;
   uint64_t epoch_;
-  uint32_t number_;                              // in the book
+  uint32_t number_;                              // in the tasks' records
   std::vector<char> serves_;
 };
 

@@ -1,4 +1,4 @@
-// Instances made and ended, with failures on the way; the same again under virtual time; what a task costs.
+// Instances created and destroyed, also with failures; reproducibility under virtual time; the cost of a task.
 #include <ctime>
 
 #include "conform/scheduler/instance.hpp"
@@ -6,13 +6,13 @@
 namespace conform {
 namespace {
 
-double computed_ns() {  // by this thread: others may have its core for a while
+double computed_ns() {  // of this thread: others may use its core for a while
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-// Every pick of a run, in order, as one number.
+// Every pick of a run, in order, as one hash.
 uint64_t trace_of(Trial &t, uint64_t seed, size_t n) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
@@ -94,7 +94,7 @@ CONFORM_CASE(S, 50, life, created_and_destroyed_again_and_again) {
   const uint32_t rounds = static_cast<uint32_t>(t.scaled(200, 1000)), warm = 8, part = 25;
   size_t threads = 0, descriptors = 0, blocks = 0;
   MemoryMarks memory(8 * part, part);
-  constexpr size_t kSingle = 110;                // pushes of an outsider, beside two of many
+  constexpr size_t kSingle = 110;                // single pushes of an outside thread, beside two of many
   Tasks tasks(60 + kSingle);
   tasks.vary(t.random(), 2, true);
   for (uint32_t round = 0; (round < warm + rounds && t.has_time()) || memory.is_undecided(); ++round) {
@@ -116,13 +116,14 @@ CONFORM_CASE(S, 50, life, created_and_destroyed_again_and_again) {
   t.check(!memory.leaks(), "%zu bytes more after each %u instances", memory.growth(), part);
 }
 
-// One instance that goes on: by workers and outsiders, alone and in batches; what is pushed comes out each time.
+// One instance in use for a long time: by workers and outside threads, single tasks and batches; all are popped each
+// time.
 CONFORM_CASE(S, 51, life, goes_on_without_growing) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2, 1}));
   constexpr size_t kTasks = 240;
-  constexpr uint32_t kRounds = 4;                // of a part: 640 pushes, 320 of them by outsiders
+  constexpr uint32_t kRounds = 4;                // of a part: 640 pushes, 320 of them by outside threads
   Tasks tasks(kTasks);
   tasks.vary(t.random(), 2, true);
   Instance i(t, p, machine, tasks);
@@ -150,7 +151,7 @@ CONFORM_CASE(S, 60, virtual, one_seed_one_trace) {
     const size_t n = t.scaled(600, 3000);
     t.doing("the first run");
     const uint64_t first = trace_of(t, seed, n);
-    std::vector<std::unique_ptr<char[]>> elsewhere;  // the second finds other addresses
+    std::vector<std::unique_ptr<char[]>> elsewhere;  // gives the second run other addresses
     for (size_t bytes : {24u, 100u, 1000u, 40'000u}) elsewhere.emplace_back(new char[bytes]);
     t.doing("the second run");
     t.check(trace_of(t, seed, n) == first, "two runs of one seed hand out tasks in different orders");

@@ -24,7 +24,7 @@ void Machine::resize(std::vector<uint32_t> klass) {
 }
 
 void Machine::describe() {
-  static const std::vector<std::string> names = [] {  // as many as `where` has bits
+  static const std::vector<std::string> names = [] {  // one for each bit of `where`
     std::vector<std::string> all;
     for (int c = 0; c < 64; ++c) all.push_back("class" + std::to_string(c));
     return all;
@@ -46,7 +46,7 @@ void Machine::describe() {
   now_.store(&s.table, std::memory_order_release);  // pairs with the table's topology()
 }
 
-uint64_t Machine::run_ns(const consort_task &t, uint32_t klass) {  // the higher the class, the faster
+uint64_t Machine::run_ns(const consort_task &t, uint32_t klass) {  // higher classes are faster
   return (1 + t.codelet) * 20'000u / (1 + 3 * klass);
 }
 
@@ -79,7 +79,7 @@ const consort_sched_host *Machine::services() {
       .transfer_ns =
           [](const consort_host *, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, float *out) {
             for (uint32_t t = 0; t < nt; ++t)
-              for (uint32_t s = 0; s < ns; ++s) {  // all data lie in space 0
+              for (uint32_t s = 0; s < ns; ++s) {  // all data are in space 0
                 uint64_t bytes = 0;
                 for (uint32_t a = 0; a < tasks[t]->naccess; ++a) bytes += tasks[t]->access[a].datum->bytes;
                 out[t * ns + s] = spaces[s] == 0 || bytes == 0 ? 0 : 1000 + static_cast<float>(bytes) / 10;

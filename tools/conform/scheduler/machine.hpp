@@ -1,7 +1,7 @@
-// machine.hpp — the machine that a policy under judgement schedules for: workers, classes, spaces, and consort.sched/1.
+// machine.hpp — the machine of a policy under test: workers, classes, spaces, and consort.sched/1.
 //
-// Owned by one case. The topology changes by resize() alone, and an old snapshot stays as it was until the machine ends.
-// The table's functions may be called by any thread; what they answer depends on task and worker alone.
+// Owned by one case. Only resize() changes the topology, and an old snapshot is unchanged until the machine ends. The
+// table's functions may be called by any thread; their results depend on task and worker alone.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -17,14 +17,14 @@ namespace conform {
 
 class Machine {
  public:
-  // klass[w]: the class of worker w. Spaces: one for each class, the first is space 0, which all of class 0 work in.
+  // klass[w]: the class of worker w. Spaces: one for each class; the first is space 0, used by class 0.
   Machine(Host &, std::vector<uint32_t> klass);
 
   const consort_topology *topology() const { return &snapshots_.back().table; }
   const std::vector<uint32_t> &classes() const { return klass_; }
   uint32_t nworkers() const { return static_cast<uint32_t>(klass_.size()); }
   bool suits(uint32_t worker, uint64_t where) const { return worker < klass_.size() && (where >> klass_[worker] & 1); }
-  void resize(std::vector<uint32_t> klass);      // a snapshot of a generation more; call workers() with it
+  void resize(std::vector<uint32_t> klass);      // adds a snapshot with the next generation; call workers() with it
 
   uint64_t decisions() const { return decisions_; }
   static uint64_t run_ns(const consort_task &, uint32_t klass);
@@ -46,7 +46,7 @@ class Machine {
   std::atomic<uint64_t> decisions_{0};
 };
 
-// So many workers of each class: {4} is four of class 0, {3, 2} three of class 0 and two of class 1.
+// Returns the classes of that many workers each: {4} is four of class 0, {3, 2} three of class 0 and two of class 1.
 std::vector<uint32_t> workers_of(const std::vector<uint32_t> &each);
 
 }  // namespace conform

@@ -1,14 +1,14 @@
-// What goes in comes out: once, where it can run, as it was.
+// Each pushed task is popped once, by a worker that can run it, unchanged.
 #include "conform/scheduler/instance.hpp"
 
 namespace conform {
 namespace {
 
-// Pushes all, in batches of chance, by workers and outsiders of chance; pops in between.
+// Pushes all tasks in random batches, by workers and outside threads; pops in between.
 void push_and_pop(Trial &t, Instance &i, Tasks &tasks, uint32_t most = 8) {
   Random &random = t.random();
   const uint32_t n = i.machine().nworkers();
-  i.submitted(tasks.range(0, tasks.size() / 2));  // of the rest nothing is told beforehand
+  i.submitted(tasks.range(0, tasks.size() / 2));  // the rest is not announced
   for (size_t pushed = 0; pushed < tasks.size() && t.has_time();) {
     const size_t batch = 1 + random.below(most);
     const uint32_t from = static_cast<uint32_t>(random.below(n + 1));
@@ -50,7 +50,7 @@ CONFORM_CASE(S, 1, behaviour, large_batches) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({3}));
-  Tasks tasks(t.scaled(6000, 40000));  // more than any queue of fixed size has room for
+  Tasks tasks(t.scaled(6000, 40000));  // more than any queue of fixed size holds
   Instance i(t, p, machine, tasks);
   t.check(i.push(0, tasks.range(0, tasks.size() / 2)), "push refuses tasks of its own epoch");
   t.check(i.push(CONSORT_NONE, tasks.range(tasks.size() / 2, tasks.size())), "push refuses tasks of its own epoch");
@@ -67,7 +67,7 @@ CONFORM_CASE(S, 1, behaviour, large_batches) {
 }
 
 CONFORM_CASE(S, 2, behaviour, two_classes) { run(t, workers_of({3, 2}), t.scaled(1000, 20000), false); }
-// A policy may have a limit, and then says so.
+// A policy may have a limit, which it then reports.
 static void need_classes(Trial &t, uint32_t n) {
   Plugin p(t);
   Machine machine(p.host(), workers_of(std::vector<uint32_t>(n, 1)));

@@ -1,5 +1,5 @@
-// Two calls at once, one of them stopped before each of its instructions: with the epoch, with quiesce, with a change of
-// workers, with each other.
+// Two concurrent calls, one of them stopped before each of its instructions: with epochs, with quiesce, with a change
+// of workers, with each other.
 #include "conform/scheduler/instance.hpp"
 #include "conform/stepper.hpp"
 
@@ -26,7 +26,7 @@ void need_stepper(Trial &t) {
 
 unsigned long long big(uint64_t n) { return n; }
 
-// Of one function: stopped anywhere in it, is it seen by quiesce?
+// A function that is stopped at each instruction: quiesce must see that it is inside.
 struct Visit {
   const char *name;
   std::function<void(RaceStage &)> call;
@@ -35,14 +35,14 @@ struct Visit {
 void look_for_visitor(Trial &t, const Visit &v) {
   RaceStage s(t);
   Instance &i = s.instance;
-  i.drain(CONSORT_NEVER);                        // closed: what comes now finds nothing, and is inside nevertheless
+  i.drain(CONSORT_NEVER);                        // closed: later calls find nothing, and are inside nevertheless
   t.doing("%s, counting its instructions", v.name);
   const auto points = s.stepper.points([&] { v.call(s); }, kSteps);
   size_t refused = 0, waited = 0, asked = 0;
   for (const uint64_t k : points) {
     t.doing("%s, stopped before instruction %llu, while the closed instance is asked to be quiet", v.name, big(k));
     consort_status answer = CONSORT_OK;
-    const auto how = s.stepper.race(k, [&] { v.call(s); }, [&] { answer = i.quiesce(0); });  // its deadline is over
+    const auto how = s.stepper.race(k, [&] { v.call(s); }, [&] { answer = i.quiesce(0); });  // its deadline has passed
     t.check(i.quiesce(0) == CONSORT_OK, "quiesce does not answer OK though %s has returned", v.name);
     if (t.failed()) return;
     if (how == Stepper::Other::kNotStopped) continue;
@@ -84,13 +84,13 @@ CONFORM_CASE(S, 21, threads, a_refused_push_is_not_inside) {
   t.check(i.quiesce(0) == CONSORT_OK, "quiesce does not answer OK after pushes of another epoch, a pop and a dropped that have returned");
 }
 
-// As the kernel reuses an instance: it is closed and quiet, gets other workers, and is opened again for another context.
+// As the kernel reuses an instance: it is closed and quiet, gets other workers, and is opened for another context.
 CONFORM_CASE(S, 36, threads, a_pop_that_stands_learns_of_other_workers) {
   need_stepper(t);
   RaceStage s(t);
   Instance &i = s.instance;
   uint64_t epoch = i.epoch();
-  const auto pop = [&] { i.pop(1); };            // which checks that a worker that is given a task is served
+  const auto pop = [&] { i.pop(1); };            // checks that a worker which gets a task is served
   const auto reuse = [&] {
     if (i.quiesce(0) < 0) return;                // it sees the pop: the kernel does not reuse such an instance
     if (!t.check(i.workers({}, {1}) >= 0, "workers fails: %s", s.plugin.host().failure().c_str())) return;
@@ -102,7 +102,7 @@ CONFORM_CASE(S, 36, threads, a_pop_that_stands_learns_of_other_workers) {
   t.doing("pop, counting its instructions");
   size_t reused = 0, seen = 0;
   for (const uint64_t k : s.stepper.points(pop, kSteps)) {
-    if (seen == 8) break;                        // in a row: it is inside for good
+    if (seen == 8) break;                        // in a row: it stays inside
     t.doing("pop of worker 1, stopped before instruction %llu, while the closed instance is quiet, loses worker 1 and is given tasks", big(k));
     s.stepper.race(k, pop, reuse);
     if (t.failed()) return;

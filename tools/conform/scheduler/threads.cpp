@@ -1,4 +1,4 @@
-// Many threads at once: pushes, pops, drains and swaps.
+// Concurrent threads: pushes, pops, drains and swaps.
 #include <atomic>
 #include <thread>
 
@@ -7,7 +7,7 @@
 namespace conform {
 namespace {
 
-// Lets each thread begin at once.
+// Starts all threads at once.
 class Gate {
  public:
   explicit Gate(uint32_t n) : left_(n) {}
@@ -20,10 +20,10 @@ class Gate {
   std::atomic<int64_t> left_;
 };
 
-// No more wait inside than come out in a moment, however much a policy weighs when it chooses: time ends for all.
+// An upper bound of tasks inside, so that all come out soon, however slowly a policy chooses.
 constexpr size_t kMostInside = 5'000;
 
-// n tasks go in and come out. Where time ends no more is pushed; what is left comes out.
+// n tasks are pushed and popped. When the time has passed no more are pushed; the rest is popped.
 struct Count {
   Trial &t;
   const size_t n;
@@ -111,7 +111,8 @@ CONFORM_CASE(S, 31, threads, drain_is_one_step) {
       });
     t.doing("drain, while three threads push");
     gate.pass();
-    const uint64_t moment = t.random().below(20'000);  // spun, not slept: the others are in the midst of it
+    // spins instead of sleeping, so that the others are in the midst of it
+    const uint64_t moment = t.random().below(20'000);
     for (std::atomic<uint64_t> spun{0}; spun.fetch_add(1, std::memory_order_relaxed) < moment;) {
     }
     const size_t first = i.drain(CONSORT_NEVER).size(), second = i.drain(CONSORT_NEVER).size();
@@ -125,7 +126,8 @@ CONFORM_CASE(S, 31, threads, drain_is_one_step) {
   }
 }
 
-// As the kernel does it: the heir is opened and made current, the old one closed and drained, its tasks pushed to the heir.
+// As the kernel does it: the heir is opened and made current, the old one closed and drained, its tasks pushed to the
+// heir.
 CONFORM_CASE(S, 32, threads, swapped_under_load) {
   if (!(t.subject().note.flags & CONSORT_PF_SWAPPABLE)) t.skip("it does not say CONSORT_PF_SWAPPABLE");
   Plugin p(t);

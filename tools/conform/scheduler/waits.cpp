@@ -1,5 +1,5 @@
-// A worker goes on being handed tasks: while bodies that it has started wait for tasks which they have submitted, and while
-// tasks that it was handed park.
+// A worker continues to get tasks while bodies that it has started wait for tasks which they have submitted, and while
+// popped tasks are parked.
 #include "conform/scheduler/instance.hpp"
 
 namespace conform {
@@ -11,7 +11,7 @@ void check_none_left(Trial &t, const Tasks &tasks, size_t n) {
   t.check(left == 0, "%zu of %zu tasks do not come out", left, n);
 }
 
-// Each task that comes out waits for two tasks that its body submits: a tree, opened level by level. The policy is told
+// The body of each popped task waits for two tasks that it submits: a tree, opened level by level. The policy is told
 // `finished` without a measurement when the wait begins, and nothing more of that task.
 void open_tree(Trial &t, std::vector<uint32_t> klass) {
   Plugin p(t);
@@ -38,8 +38,8 @@ void open_tree(Trial &t, std::vector<uint32_t> klass) {
   check_none_left(t, tasks, pushed);
 }
 
-// The only worker has been handed tasks that cannot start, and sleeps. Another is pushed: the wake set names the worker,
-// which is handed the task.
+// The only worker has popped tasks that cannot start, and sleeps. Another is pushed: the wake set must name the worker,
+// which then pops the task.
 void push_beside_parked(Trial &t, uint32_t nparked) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);

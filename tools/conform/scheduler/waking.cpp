@@ -1,4 +1,4 @@
-// Whom a push wakes, what urgency publishes, how long a task waits.
+// The wake sets of pushes, published urgency, and the time that a task waits.
 #include <algorithm>
 #include <deque>
 
@@ -7,7 +7,8 @@
 namespace conform {
 namespace {
 
-// The kernel's part: who sleeps, and whom of a wake set it wakes. Where the tasks of one push are unlike, all of the set.
+// The kernel's part: which workers sleep, and which of a wake set it wakes. All of the set if the tasks of a push are
+// unlike.
 class Sleepers {
  public:
   Sleepers(Trial &t, Instance &i) : t_(t), i_(i), awake_(i.machine().nworkers(), 0) {}
@@ -26,7 +27,7 @@ class Sleepers {
       candidates.erase(candidates.begin() + static_cast<long>(pick));
     }
   }
-  // Everybody who is awake comes for tasks until there is nothing for it, and sleeps.
+  // Every awake worker pops until there is nothing for it, and sleeps.
   void work() {
     for (bool any = true; any;) {
       any = false;
@@ -61,7 +62,7 @@ void wake(Trial &t, std::vector<uint32_t> klass, bool told) {
     t.doing("push of task %zu and %zu more, while all sleep", pushed, some.size() - 1);
     sleepers.push(from, some);
     sleepers.work();
-    if (i.ops().flush && tasks.count_in()) {  // it may hold some back until somebody waits
+    if (i.ops().flush && tasks.count_in()) {  // it may hold some back until a thread waits
       i.ops().flush(i.raw());
       i.pop_all();
     } else if (i.ops().next_event && i.ops().next_event(i.raw()) != CONSORT_NEVER) {
@@ -131,7 +132,7 @@ CONFORM_CASE(S, 13, behaviour, publishes_nothing_when_empty) {
   for (uint32_t w = 0; w < 3; ++w)
     t.check(!u.published[w] || u.of(w) <= 0, "urgency publishes %d for worker %u though nothing waits", u.of(w), w);
   for (size_t k = 0; k < 30; ++k) u.tasks[k]->priority = 1 + static_cast<int32_t>(k % 7), u.tasks.remember(k);
-  u.i->push(CONSORT_NONE, u.tasks.range(0, 30));  // the last one that comes out is urgent
+  u.i->push(CONSORT_NONE, u.tasks.range(0, 30));  // the last one popped is urgent
   u.i->pop_all();
   for (uint32_t w = 0; w < 3; ++w)
     t.check(!u.published[w] || u.of(w) <= 0, "urgency publishes %d for worker %u after the last urgent task came out", u.of(w), w);
@@ -157,7 +158,8 @@ CONFORM_CASE(S, 14, behaviour, passes_nobody_over) {
     ++pushed;
   };
   while (pushed < kBacklog) push(pushed % 2 ? CONSORT_NONE : static_cast<uint32_t>(pushed / 2 % kWorkers));
-  while (pushed < tasks.size() && (pushed < 20'000 || t.has_time())) {  // a worker's task ends, releases another; the worker comes for the next
+  // a task ends and releases another; the worker pops the next
+  while (pushed < tasks.size() && (pushed < 20'000 || t.has_time())) {
     p.host().set_virtual(1'000'000 + ++step * 5'000);
     const uint32_t w = static_cast<uint32_t>(t.random().below(kWorkers));
     if (const consort_task *task = i.pop(w)) {

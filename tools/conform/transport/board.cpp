@@ -32,7 +32,7 @@ uint64_t Board::now() {
 Board::Board() {
   void *p = mmap(nullptr, sizeof(Sheet), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "no memory to share between ranks");
-  sheet_ = static_cast<Sheet *>(p);  // zero is what each of its atomics begins with
+  sheet_ = static_cast<Sheet *>(p);  // zero is the initial value of each of its atomics
 }
 Board::~Board() { munmap(sheet_, sizeof(Sheet)); }
 
@@ -49,7 +49,7 @@ consort_status Board::put(uint32_t rank, const char *key, const void *value, uin
 
 consort_status Board::get(uint32_t rank, const char *key, void *value, uint32_t *n, uint64_t give_up_ns) {
   for (;; usleep(200)) {
-    for (uint32_t i = Sheet::kNotes; i-- > 0;) {  // the last that was put
+    for (uint32_t i = Sheet::kNotes; i-- > 0;) {  // the latest first
       Note &note = sheet_->notes[i];
       if (note.state.load(std::memory_order_acquire) != 2 || note.rank != rank || std::strcmp(note.key, key) != 0)
         continue;

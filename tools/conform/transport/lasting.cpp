@@ -1,4 +1,4 @@
-// Opened again and again; without memory; in virtual time; how long a message takes.
+// Repeated opening; failing allocations; virtual time; message latency.
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -15,7 +15,7 @@ double computed_ns() {
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-// Opens and closes one rank by the table alone; answers what open() did.
+// Opens and closes one rank by the table alone. Returns the status of open().
 consort_status open_once(Trial &t, Plugin &p, const consort_transport_ops &ops, bool closes = true) {
   static const uint8_t secret[16] = {1, 2, 3};
   static const std::string job = fresh_job();
@@ -42,7 +42,7 @@ consort_status open_once(Trial &t, Plugin &p, const consort_transport_ops &ops, 
 
 uint64_t mix(uint64_t h, uint64_t x) { return (h ^ x) * 0x100000001b3u; }
 
-// A run by chance, in virtual time, as one number.
+// A random run in virtual time, as one hash.
 uint64_t trace_of(Trial &t, uint64_t seed, uint64_t n) {
   World w(t, 2, 5);
   Random random(seed);
@@ -73,7 +73,7 @@ CONFORM_CASE(T, 60, fault, open_without_memory) {
   Plugin p(t);
   if (!Calls::attach(t.subject().path)) t.skip("calls out of a file cannot be watched on this system");
   const auto ops = p.ops<consort_transport_ops>();
-  // Answers whether the k-th allocation was asked for.
+  // Returns whether the k-th allocation was requested.
   const auto try_without = [&](uint64_t k) {
     p.host().forget_failure();
     Calls::fail_allocation(k);
@@ -201,7 +201,7 @@ CONFORM_CASE(T, 82, virtual, next_event_is_not_late) {
     const uint64_t s = w.post(w.a(), send_of(w.b().number(), from.addr(), n, 1));
     bool said = true;
     uint64_t steps = 0;
-    for (; !w.b().end_of(r) && steps < 10'000; ++steps) {  // who waits goes by next_event() alone
+    for (; !w.b().end_of(r) && steps < 10'000; ++steps) {  // the waiting rank advances by next_event() alone
       const uint64_t a = next(w.a()), b = next(w.b()), at = std::min(a, b);
       said = at != CONSORT_NEVER;
       if (!t.check(said, "a message is under way, and neither rank's next_event() says when it comes")) return;

@@ -1,4 +1,4 @@
-// Peers that leave: they close, they disconnect, they are killed.
+// Peers that leave: by close, by disconnect, by a kill.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,7 +9,8 @@
 namespace conform {
 namespace {
 
-// What a rank has under way when its peer goes: long and short messages, receives, and such as have nothing to do with it.
+// Operations in progress when the peer leaves: long and short messages, receives, and some that do not involve the
+// peer.
 struct UnderWay {
   UnderWay(Trial &trial, World &world) : t(trial), w(world), data(600'000, 1), to(600'000, 0) {
     Rank &a = w.a();
@@ -25,12 +26,12 @@ struct UnderWay {
     if (const uint64_t cookie = w.a().try_post(m))
       cookies.push_back(cookie), receives.push_back(m.kind == CONSORT_MSG_RECV);
   }
-  // All of it ends; those that can only have ended by the loss with E_PEER_LOST. The event comes once, after all of them.
+  // All of them must end; those that only the loss can end, with E_PEER_LOST. The event comes once, after all of them.
   void must_end(const char *how, bool with_event) {
     Rank &a = w.a();
     const uint32_t b = w.b().number();
     t.doing("polls until what was under way to a peer that %s has ended", how);
-    for (World::Patience patience;;) {  // one at a time: so an event is seen between two ends
+    for (World::Patience patience;;) {  // one at a time, so that an event between two ends is seen
       const bool any = a.poll(1) != 0;
       const uint32_t lost = a.count(CONSORT_EV_PEER_LOST, b);
       bool all = true;
@@ -43,7 +44,7 @@ struct UnderWay {
         t.need(patience.wait(), "%s, of a peer that %s", all ? "no event tells" : "not all that was under way ends",
                how);
     }
-    for (size_t i = 0; i < cookies.size(); ++i) {  // a short message may have been taken along before
+    for (size_t i = 0; i < cookies.size(); ++i) {  // a short message may have been delivered before
       const consort_status s = a.end_of(cookies[i])->status;
       t.check(s == CONSORT_E_PEER_LOST || (s == CONSORT_OK && !receives[i]),
               "what was under way to a peer that %s ends with %d", how, s);
@@ -142,7 +143,7 @@ CONFORM_CASE(T, 43, behaviour, other_peers_stay) {
   t.check(w.end(w[2], s).status == CONSORT_OK, "after one peer is lost a message to another fails");
 }
 
-// Rank 1 as a process of its own: tells that it is up, takes one message, and then polls until it is killed.
+// Rank 1 as a process of its own: reports that it is up, receives one message, then polls until it is killed.
 [[noreturn]] static void be_rank_one(Trial &t, Board &board, const JobOptions &job, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);

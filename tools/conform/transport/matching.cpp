@@ -1,4 +1,4 @@
-// Which message goes into which receive, and what is said of it.
+// Matching of messages with receives, and the reported results.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -19,7 +19,7 @@ bool holds(Block &b, uint64_t number, uint64_t n) {
   return true;
 }
 
-// One message through and all that is said of it.
+// Transfers one message and checks all that is reported of it.
 void pass(Trial &t, World &w, uint64_t n, uint64_t number, uint16_t flags = 0) {
   t.doing("a message of %llu bytes", static_cast<unsigned long long>(n));
   Block from(n), to(n + 8, 0x11);
@@ -85,7 +85,7 @@ CONFORM_CASE(T, 10, behaviour, a_receive_takes_what_matches) {
                   static_cast<unsigned long long>(x.ignore));
           w.b().cancel(r);
           w.end(w.b(), r);
-          const uint64_t rest = w.post(w.b(), receive_of(a, to.addr(), 4, 0, UINT64_MAX));  // clears the way
+          const uint64_t rest = w.post(w.b(), receive_of(a, to.addr(), 4, 0, UINT64_MAX));  // removes the message
           t.check(w.end(w.b(), rest).tag == x.sent, "a message that was passed over is not there any more");
         }
         w.end(w.a(), s);
@@ -98,9 +98,9 @@ CONFORM_CASE(T, 11, behaviour, the_oldest_of_a_peer_first) {
   const size_t n = t.scaled(30, 60), from = w.is_alone() ? 1 : 2;
   std::vector<std::unique_ptr<Block>> blocks;
   const size_t to = w.is_alone() ? 0 : 2;
-  std::vector<uint64_t> count(from, 0);  // that were taken
+  std::vector<uint64_t> count(from, 0);  // taken messages
   for (uint64_t i = 0; i < n; ++i)
-    for (size_t k = 0; k < from; ++k) {  // odd and even tags, lengths from nothing to long
+    for (size_t k = 0; k < from; ++k) {  // odd and even tags, lengths from zero to large
       const uint64_t bytes = 8 + (i % 5 == 3 ? 70'000 : i % 7 * 50);
       blocks.push_back(std::make_unique<Block>(bytes, 0));
       std::memcpy(blocks.back()->data(), &i, sizeof i);
@@ -113,7 +113,7 @@ CONFORM_CASE(T, 11, behaviour, the_oldest_of_a_peer_first) {
   for (size_t k = 0; k < 2 * from; ++k) next[k] = k % 2;
   Block into(80'000);
   for (uint64_t i = 0; i < all && !t.failed(); ++i) {
-    std::vector<size_t> left;  // {peer, tag} with messages that were not yet received
+    std::vector<size_t> left;  // {peer, tag} with messages not received yet
     for (size_t k = 0; k < 2 * from; ++k)
       if (next[k] < count[k / 2]) left.push_back(k);
     const size_t k = left[t.random().below(left.size())];
@@ -197,7 +197,7 @@ CONFORM_CASE(T, 15, behaviour, what_is_inline_is_taken_by_post) {
   const uint32_t most = w.a().caps().max_inline;
   if (!most) t.skip("max_inline is 0");
   for (const uint64_t n : {uint64_t{1}, uint64_t{most} / 2, uint64_t{most}}) pass(t, w, n, n, CONSORT_MF_INLINE);
-  Block from(most, 1), to(most, 0);  // before its receive is there
+  Block from(most, 1), to(most, 0);  // before its receive is posted
   consort_msg m = send_of(w.b().number(), from.addr(), most, 5);
   m.flags = CONSORT_MF_INLINE;
   const uint64_t s = w.post(w.a(), m);
@@ -279,7 +279,7 @@ CONFORM_CASE(T, 17, behaviour, a_batch_beyond_all_room_is_taken_in_part) {
 CONFORM_CASE(T, 17, behaviour, post_takes_a_prefix) {
   World w(t);
   w.must(CONSORT_TC_TAGGED, "messages by tag");
-  constexpr uint64_t kCount = 20'000;  // more than anybody has room for; nobody polls
+  constexpr uint64_t kCount = 20'000;  // more than any transport buffers; no rank polls
   Block from(100, 7), to(100, 0);
   std::vector<consort_msg> batch(64);
   uint64_t sent = 0;
@@ -291,7 +291,7 @@ CONFORM_CASE(T, 17, behaviour, post_takes_a_prefix) {
   }
   t.figure("%llu messages of 100 bytes are taken while nobody polls", static_cast<unsigned long long>(sent));
   t.need(sent > 0, "post() takes nothing at all");
-  for (uint64_t i = 0; i < sent; ++i) {  // all that was taken comes, and room comes back
+  for (uint64_t i = 0; i < sent; ++i) {  // all accepted messages arrive, and capacity returns
     const uint64_t r = w.post(w.b(), receive_of(w.a().number(), to.addr(), 100, 9));
     if (i == 0) t.check(w.b().poll(0) == 0 && w.a().poll(0) == 0, "poll() of at most 0 answers something");
     w.end(w.b(), r);
@@ -311,9 +311,9 @@ CONFORM_CASE(T, 18, behaviour, what_is_cancelled_ends_once) {
   const consort_done d = w.end(w.b(), r);
   t.check(d.status == CONSORT_E_CANCELLED, "a receive that nothing had come for, and that was cancelled, ends with %d",
           d.status);
-  w.b().cancel(r);  // it is over: nothing happens
+  w.b().cancel(r);  // it has ended: no effect
   const uint64_t other = w.post(w.b(), receive_of(w.a().number(), to.addr(), to.size(), 2));
-  w.b().cancel(other + 1);  // of nobody
+  w.b().cancel(other + 1);  // an unknown cookie
   w.idle();
   t.check(!w.b().end_of(other), "a CANCEL ends an operation that it does not name");
   w.b().cancel(other);
@@ -324,7 +324,7 @@ CONFORM_CASE(T, 18, behaviour, what_is_cancelled_ends_once) {
   w.a().cancel(s);
   t.doing("CANCEL of a SEND that nobody has received");
   Block late(100'000, 0);
-  w.idle();  // it may be too far on to be cancelled: then it waits for its receive
+  w.idle();  // it may be too late to cancel: then it waits for its receive
   const consort_done *over = w.a().end_of(s);
   const bool is_off = over && over->status == CONSORT_E_CANCELLED;
   const uint64_t last = w.post(w.b(), receive_of(w.a().number(), late.addr(), late.size(), 1));

@@ -60,20 +60,21 @@ std::string fresh_job() {
 
 namespace {
 
-struct Seat {  // whom a host's boot table serves
+struct Seat {  // the service of a host's boot table
   Board *board;
   uint32_t rank, nranks;
 };
 Seat &seat_of(const consort_host *h) { return *static_cast<Seat *>(Host::of(h).user); }
 
-uint64_t in_real_time(const consort_host *h, uint64_t deadline) {  // which is of the host's clock
+uint64_t in_real_time(const consort_host *h, uint64_t deadline) {  // `deadline` is of the host's clock
   const uint64_t now = Host::of(h).now();
   return Board::now() + (deadline > now ? std::min<uint64_t>(deadline - now, 20'000'000'000u) : 0);
 }
 
 }  // namespace
 
-// Of a function, or of a completion. The kernel, which would make E_INTERNAL of another number, calls no transport yet.
+// Checks a status of a function or of a completion. The kernel, which converts unknown ones to E_INTERNAL, calls no
+// transport yet.
 consort_status Rank::known(consort_status s, const char *what) {
   trial_.check(s >= CONSORT_E_STOPPED && s <= CONSORT_AGAIN, "%s answers %d, which is no status", what, s);
   return s;
@@ -111,7 +112,7 @@ Rank::Rank(Trial &t, Board &board, uint32_t number, const JobOptions &job)
 
 Rank::~Rank() {
   close();
-  plugin_.stop();  // nobody asks for the boot table any more
+  plugin_.stop();  // the boot table is not called any more
   delete static_cast<Seat *>(host().user);
 }
 
@@ -262,7 +263,7 @@ bool World::Patience::wait() {
     sched_yield();
   else
     usleep(200);
-  return turns_ < 2000 || Board::now() - began_ < seconds_ * 1'000'000'000u;  // turns: who is stopped loses nothing
+  return turns_ < 2000 || Board::now() - began_ < seconds_ * 1'000'000'000u;  // turns: a suspended process loses no time
 }
 
 World::World(Trial &t, uint32_t nranks, uint64_t sim_domain) : t_(t) {

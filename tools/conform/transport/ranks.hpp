@@ -1,8 +1,9 @@
-// ranks.hpp — ranks of the transport under judgement, and a book of what each has posted and was told.
+// ranks.hpp — ranks of the transport under test, each with a record of posts and completions.
 //
-// Each Rank has a plugin instance and a host of its own, as if it were a process. One thread at a time posts and polls on one
-// Rank; connect and disconnect may come from another. Whatever poll() answers is checked against the book: was it posted,
-// has it not ended before. A transport that reaches nobody but itself is judged as one rank that is its own peer.
+// Each Rank has a plugin instance and a host of its own, like a process. One thread at a time posts and polls on a
+// Rank; connect and disconnect may come from another. Each result of poll() is checked against the record: it was
+// posted, and has not ended before. A transport that connects only to itself is tested as one rank that is its own
+// peer.
 #pragma once
 #include <consort/transport.h>
 
@@ -16,9 +17,9 @@
 
 namespace conform {
 
-inline unsigned long long number(uint64_t n) { return n; }  // as printf has it
+inline unsigned long long number(uint64_t n) { return n; }  // for printf
 
-// Bytes with others around them that nobody may touch.
+// Bytes surrounded by guard bytes.
 class Block {
  public:
   explicit Block(size_t n, unsigned char fill = 0);
@@ -26,8 +27,8 @@ class Block {
   size_t size() const { return n_; }
   unsigned char &operator[](size_t i) { return data()[i]; }
   consort_addr addr(uint64_t off = 0) { return {reinterpret_cast<uint64_t>(data()), off}; }
-  bool is_kept() const;               // what is around
-  bool is(unsigned char fill) const;  // all of it
+  bool is_kept() const;               // the guard bytes are intact
+  bool is(unsigned char fill) const;  // all bytes have that value
 
  private:
   static constexpr size_t kAround = 256;
@@ -40,16 +41,16 @@ std::vector<uint8_t> usual_secret();
 
 struct JobOptions {
   uint32_t nranks = 2;
-  std::string job;  // "": one of its own
+  std::string job;  // "": a new one
   std::vector<uint8_t> secret = usual_secret();
-  uint64_t sim_domain = 0;  // not 0: its host's clock stands still until World moves it
+  uint64_t sim_domain = 0;  // not 0: its host's clock stands still until World advances it
 };
 
 class Rank {
  public:
   static constexpr uint64_t kToken = 0x70cE;
 
-  // Opens it; how that went says opened().
+  // Opens it; opened() is the status.
   Rank(Trial &, Board &, uint32_t number, const JobOptions &);
   ~Rank();
   Rank(const Rank &) = delete;
@@ -74,17 +75,17 @@ class Rank {
   consort_status reg(Block &, size_t at, size_t bytes, consort_mr *out);
   void dereg(const consort_mr &);
 
-  // Answers the cookie, or 0 where there is no room.
+  // Returns the cookie, or 0 if there is no room.
   uint64_t try_post(consort_msg);
   uint32_t post_all(
-      std::vector<consort_msg> &);  // in one call; fills in their cookies; answers the prefix that was taken
+      std::vector<consort_msg> &);  // all in one call; sets their cookies; returns the number accepted
   void cancel(uint64_t cookie);
-  consort_status arm();                               // where the table has it
-  uint32_t poll(uint32_t max = 16);                   // answers how many ended or were notified
-  const consort_done *end_of(uint64_t cookie) const;  // nullptr: under way
+  consort_status arm();                               // if the table has it
+  uint32_t poll(uint32_t max = 16);                   // returns the number of completions and notifications
+  const consort_done *end_of(uint64_t cookie) const;  // nullptr: in progress
   size_t under_way() const { return posted_ - ended_; }
-  std::vector<consort_done> notes;  // notifications, in their order
-  std::vector<uint64_t> order;      // cookies as they ended
+  std::vector<consort_done> notes;  // notifications in order
+  std::vector<uint64_t> order;      // cookies in the order of completion
 
  private:
   struct Entry {
@@ -112,7 +113,7 @@ consort_msg receive_of(uint32_t peer, consort_addr, uint64_t bytes, uint64_t tag
 consort_msg reach_of(uint16_t kind, uint32_t peer, consort_addr local, uint64_t bytes, consort_addr remote,
                      const consort_mr &);
 
-// Ranks of one job, all connected with each other; or one that is connected with itself (is_alone).
+// The ranks of one job, all connected with each other; or one connected with itself (is_alone).
 class World {
  public:
   explicit World(Trial &, uint32_t nranks = 2, uint64_t sim_domain = 0);
@@ -124,10 +125,10 @@ class World {
   bool is_virtual() const { return job_.sim_domain != 0; }
   Board &board() { return board_; }
   const JobOptions &job() const { return job_; }
-  void must(uint32_t flag, const char *what);  // skips the case where it is not claimed
+  void must(uint32_t flag, const char *what);  // skips the case if the flag is not claimed
 
-  bool pump();  // each polls once; in virtual time the clock goes on when nothing came
-  // Pumps until it holds; the case fails when nothing has moved for some seconds.
+  bool pump();  // polls each rank once; in virtual time, advances the clock if nothing came
+  // Pumps until the condition holds; fails the case if nothing has moved for some seconds.
   template <class F>
   void until(const char *what, F holds) {
     for (Patience patience; !holds();) {
@@ -139,14 +140,14 @@ class World {
   }
   uint64_t post(Rank &, const consort_msg &);  // pumps until there is room
   consort_done end(Rank &, uint64_t cookie);   // pumps until it has ended
-  void settle();                               // pumps until nothing is under way
-  void idle();                                 // pumps a while without expecting anything
+  void settle();                               // pumps until nothing is in progress
+  void idle();                                 // pumps for a while without a condition
   void connect(Rank &, Rank &);
 
-  class Patience {  // gives turns away, then sleeps
+  class Patience {  // yields first, then sleeps
    public:
     explicit Patience(uint64_t seconds = 3) : seconds_(seconds) {}
-    bool wait();  // false: it is over
+    bool wait();  // false: the time has passed
    private:
     uint64_t seconds_;
     uint64_t began_ = Board::now();

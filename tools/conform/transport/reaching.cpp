@@ -1,4 +1,4 @@
-// PUT and GET: what they move, what they may touch, what they tell the target.
+// PUT and GET: the bytes moved, the bytes accessible, the target's notification.
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace conform {
 namespace {
 
-// A region of the target, with memory around it that nobody may touch; and the origin's own.
+// A region of the target, surrounded by memory that must not be accessed; and the origin's own memory.
 struct Reach {
   explicit Reach(Trial &trial, size_t n = 4096)
       : t(trial), w(trial), theirs(n + 2 * kAround, 0x22), mine(n, 0x77), bytes(n) {
@@ -17,7 +17,7 @@ struct Reach {
     t.need(s >= 0, "reg of %zu bytes fails: %s", n, w.b().host().failure().c_str());
     t.check(mr.nrkey <= w.b().caps().max_rkey, "a key has %u bytes; max_rkey is %u", mr.nrkey, w.b().caps().max_rkey);
   }
-  consort_msg message(uint16_t kind, uint64_t from, uint64_t n) {  // from: of the region's begin
+  consort_msg message(uint16_t kind, uint64_t from, uint64_t n) {  // from: offset in the region
     return reach_of(kind, w.b().number(), mine.addr(), n, theirs.addr(kAround + from), mr);
   }
   consort_done run(const consort_msg &m) { return w.end(w.a(), w.post(w.a(), m)); }
@@ -113,7 +113,7 @@ CONFORM_CASE(T, 32, fault, a_key_is_not_believed) {
     std::memcpy(key, r.mr.rkey, sizeof key);
     key[bit / 8] = static_cast<uint8_t>(key[bit / 8] ^ 1u << bit % 8);
     tried("a bit of the key turned");
-    m.remote = r.theirs.addr(0);  // where the region is not: perhaps the key says now that it is
+    m.remote = r.theirs.addr(0);  // outside the region: a faulty key might cover it
     t.check(tried("a bit of the key turned") < 0,
             "with bit %u of a key turned memory can be reached that was not registered", bit);
     m.remote = r.theirs.addr(Reach::kAround);
@@ -198,7 +198,7 @@ CONFORM_CASE(T, 35, behaviour, notifications_are_kept) {
   uint64_t posted = 0;
   const uint64_t all = t.scaled(3000, 20'000);
   t.doing("%llu PUTs that notify a rank which does not poll", number(all));
-  for (int turns = 0; posted < all && turns < 2000;) {  // its origin polls alone, until it takes no more
+  for (int turns = 0; posted < all && turns < 2000;) {  // the origin alone polls, until it accepts no more
     consort_msg m = r.message(CONSORT_MSG_PUT, posted % 1000, 1);
     m.flags = CONSORT_MF_NOTIFY, m.tag = posted;
     if (a.try_post(m))

@@ -1,4 +1,4 @@
-// Who a rank says it is, whom it lets in.
+// The identity of a rank, and the peers that it accepts.
 #include <algorithm>
 #include <cstring>
 
@@ -10,13 +10,13 @@ namespace {
 constexpr uint32_t kFlags = CONSORT_TC_TAGGED | CONSORT_TC_RMA | CONSORT_TC_NOTIFY | CONSORT_TC_FD | CONSORT_TC_PUSH |
                             CONSORT_TC_PEER_FAILURE | CONSORT_TC_DYNAMIC | CONSORT_TC_2D;
 
-// Two ranks of one job who do not belong together: neither is told that the other is up.
+// Two ranks of one job that do not belong together: neither may report that the other is up.
 void must_stay_apart(Trial &t, const JobOptions &one, const JobOptions &other, const char *what) {
   Board board;
   Rank a(t, board, 0, one), b(t, board, 1, other);
   if (a.opened() == CONSORT_E_UNSUPPORTED || b.opened() == CONSORT_E_UNSUPPORTED)
     t.skip("does not open two ranks in one process");
-  if (a.opened() < 0 || b.opened() < 0) return;  // they do not even meet
+  if (a.opened() < 0 || b.opened() < 0) return;  // they are not even connected
   const consort_status s = a.connect(1, b.address());
   if (s == CONSORT_E_UNSUPPORTED) t.skip("ranks of one process do not reach each other");
   t.check(s >= 0 || !a.host().failure().empty(), "connect refuses with status %d and says not why", s);

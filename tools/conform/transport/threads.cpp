@@ -1,4 +1,4 @@
-// Ranks in threads of their own; sleeping on the descriptor; what post and poll call out of the plugin's file.
+// Ranks in threads of their own; sleeping on the descriptor; calls of post and poll out of the plugin's file.
 #include <poll.h>
 #include <sched.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kSlots = 16, kRoom = 6000;
 
-// Sends to the other and receives from it, so many messages each way; number i comes as the i-th.
+// Sends `all` messages to the other rank and receives as many; number i must arrive as the i-th.
 void talk(Trial &t, Rank &me, uint32_t other, uint64_t all, std::atomic<uint32_t> &there) {
   struct Slot {
     std::unique_ptr<Block> block = std::make_unique<Block>(kRoom);
@@ -64,7 +64,7 @@ void talk(Trial &t, Rank &me, uint32_t other, uint64_t all, std::atomic<uint32_t
       break;
   }
   --there;
-  while (there) {  // the other may still need this one's poll()
+  while (there) {  // the other may still need this rank's poll()
     if (!me.poll()) sched_yield();
     if (t.failed()) break;
   }
@@ -80,8 +80,8 @@ std::thread in_thread(F f) {
   });
 }
 
-// What a rank does often, so that it can be watched.
-// In equal rounds; after each but the first `seen` is told, and calls are counted anew.
+// Frequent actions of a rank, to be watched, in equal rounds. After each round but the first calls `seen` and resets
+// the counts.
 template <class Seen>
 void live(World &w, int rounds, const Seen &seen) {
   Block from(3000, 1), to(3000, 0), theirs(3000);
@@ -113,7 +113,7 @@ void no_complaints(Trial &t, World &w) {
     for (const std::string &what : r->host().complaints()) t.check(false, "%s", what.c_str());
 }
 
-// These wait; read() and write() of a descriptor that does not block are a transport's work.
+// Waiting functions; read() and write() of a non-blocking descriptor are a transport's work.
 bool waits(const std::string &name) {
   for (const char *word : {"sleep", "sem_wait", "cond_", "condition_variable", "join", "fopen"})
     if (name.find(word) != name.npos) return true;
@@ -148,7 +148,7 @@ CONFORM_CASE(T, 51, threads, a_peer_leaves_amid_messages) {
     t.doing("a peer that %s while messages come and go", round % 2 ? "closes" : "disconnects");
     std::thread other = in_thread([&] {
       {
-        Block from(200'000, 1), to(200'000, 0);  // gone with the rank
+        Block from(200'000, 1), to(200'000, 0);  // freed with the rank
         for (uint64_t k = 0; k < pace; ++k) {
           w.b().try_post(send_of(0, from.addr(), k % 2 ? 200'000 : 50, 1));
           w.b().try_post(receive_of(0, to.addr(), 200'000, 1));
@@ -215,7 +215,7 @@ CONFORM_CASE(T, 52, behaviour, the_descriptor_says_when_to_poll) {
       if (&w.a() != &b) w.a().poll();
     }
     t.need(woken, "a message comes to a rank that is armed, and its descriptor does not become readable");
-    while (!b.end_of(r)) {  // awake: polls until it is there, and sleeps only where arm() allows it
+    while (!b.end_of(r)) {  // awake: polls until it is there, and sleeps only if arm() permits it
       if (!b.poll() && arm() == CONSORT_OK)
         for (World::Patience patience; !is_readable(1);) {
           t.need(patience.wait(), "the end of a receive comes, and the descriptor does not become readable");
@@ -225,7 +225,7 @@ CONFORM_CASE(T, 52, behaviour, the_descriptor_says_when_to_poll) {
     }
     w.end(w.a(), s);
   }
-  Block late(8, 1), into(8, 0);  // something to poll, and nobody has polled: no sleep
+  Block late(8, 1), into(8, 0);  // something to poll, and no rank has polled: no sleep
   const uint64_t r = w.post(b, receive_of(w.a().number(), into.addr(), 8, 2));
   armed();
   const uint64_t s = w.post(w.a(), send_of(b.number(), late.addr(), 8, 2));
@@ -321,7 +321,7 @@ CONFORM_CASE(T, 55, threads, post_and_poll_do_not_allocate) {
   World w(t);
   if (!Calls::attach(t.subject().path)) t.skip("calls out of a file cannot be watched on this system");
   constexpr int kRounds = 5;
-  std::map<std::string, std::pair<int, uint64_t>> found;  // by what is called: in how many rounds, how often
+  std::map<std::string, std::pair<int, uint64_t>> found;  // by called function: number of rounds, number of calls
   live(w, kRounds, [&] {
     for (const Calls::Seen &s : Calls::seen())
       if (s.kind == Calls::kMemory && s.tag != Tag::kControl) {
@@ -329,7 +329,7 @@ CONFORM_CASE(T, 55, threads, post_and_poll_do_not_allocate) {
         ++rounds, count += s.count;
       }
   });
-  for (const auto &[what, seen] : found)  // what doubles does so in one of equal rounds, not in each
+  for (const auto &[what, seen] : found)  // amortised growth allocates in one of several equal rounds, not in each
     t.check(seen.first < kRounds - 1, "%s in each of %d equal rounds of 1000 messages (%s in all)", what.c_str(),
             kRounds - 1, times(seen.second).c_str());
 }
