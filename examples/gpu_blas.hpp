@@ -26,7 +26,7 @@ struct Hip {
                               *strsm = "rocblas_strsm";
 };
 
-// Enqueues one call of a library, with this worker's handle in front of the arguments: the types are those that the
+// Enqueues one call of a library, with this worker's handle in front of the arguments: the types are the ones that the
 // library declares, its enumerations as int.
 template <class Vendor, class... A>
 consort_status enqueue(const consort_call &call, const char *name, A... a) {

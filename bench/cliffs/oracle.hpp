@@ -38,7 +38,7 @@ public:
   void fail() { failures_.fetch_add(1, std::memory_order_relaxed); }
   void done(bool good) { done_.fetch_add(1, std::memory_order_relaxed), good ? void() : fail(); }
 
-  // The data of one task, in its order of use: first those that are read, then those that are written.
+  // The data of one task, in its order of use: first the data that are read, then the data that are written.
   void uses(const std::array<uint64_t *, max_data> &cells) {
     for (unsigned k = 0; k < shape_.reads; ++k)
       if (*cells[k] != unwritten) fail();

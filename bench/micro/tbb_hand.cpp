@@ -1,6 +1,6 @@
-// A chain and a wavefront written by hand on oneTBB's task_group, as an expert would who needs no runtime to infer
+// A chain and a wavefront written by hand on oneTBB's task_group, as an expert would without a runtime that infers
 // anything: counters of predecessors, the next task run in place, the other one spawned. Nothing is submitted task by
-// task, so this is no peer of those that infer; it says what the cores allow. Owned by main().
+// task, so this is no peer of runtimes that infer; it says what the cores allow. Owned by main().
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>

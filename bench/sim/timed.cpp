@@ -13,7 +13,7 @@
 namespace bench {
 namespace {
 
-constexpr size_t kMost = 32;  // policies in one process: the one that is measured, and those that it may name
+constexpr size_t kMost = 32;  // policies in one process: the measured one, and the ones that it may name
 
 std::vector<float> calls;     // ns of each call that counts, in their order
 

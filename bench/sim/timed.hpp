@@ -1,7 +1,7 @@
 // timed.hpp — a policy with a clock around it: how long its own code takes, in the world's time.
 //
 // All policies' plugins are loaded as they are and offered to the runtime once more, under their own names and a higher
-// version, with push, pop and the hooks that tell of tasks measured: those that one names which directs are as well. A pop
+// version, with push, pop and the hooks that tell of tasks measured, also of policies that a director names. A pop
 // that answers nothing is no decision and is not counted: under one pump every idle worker asks at each event.
 // One per process, for one runtime in virtual time, whose calls come from one thread.
 #pragma once

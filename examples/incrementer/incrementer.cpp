@@ -17,7 +17,7 @@ int main(int argc, char **argv) try {
   const auto x = rt.variable(value, "x");
 
   for (size_t i = 0; i < n / 2; ++i) rt.submit(increment, consort::rw(x));
-  auto half = x.read();  // as a task would: after those submitted so far, before those that come
+  auto half = x.read();  // as a task would: after the tasks submitted so far, before later ones
   const long at_half = *half;
   for (size_t i = n / 2; i < n; ++i) rt.submit(increment, consort::rw(x));
   std::printf("halfway: %ld; it stays %ld for as long as it is held\n", at_half, *half);

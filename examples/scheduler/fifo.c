@@ -44,7 +44,7 @@ static consort_status create(void *self, const consort_host *host, const consort
 }
 static void destroy(void *s) { free(s); }
 
-/* Workers came or went. Nothing to do but to look at the newer topology: the list is everybody's. */
+/* Workers came or went. Only the topology is updated: the list belongs to all workers. */
 static consort_status workers(void *s, const consort_topology *topology, const uint32_t *add, uint32_t nadd,
                               const uint32_t *del, uint32_t ndel) {
   (void)add, (void)nadd, (void)del, (void)ndel;

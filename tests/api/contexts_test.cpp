@@ -36,7 +36,7 @@ std::string explain(consort_runtime *rt, consort_task_id t) {
 }
 using Ids = std::vector<uint32_t>;
 
-// -- who runs what ------------------------------------------------------------------------------------------------
+// -- assignment ---------------------------------------------------------------------------------------------------
 
 class ContextPolicies : public ::testing::TestWithParam<const char *> {};
 TEST_P(ContextPolicies, TasksRunOnTheirContextsWorkers) {

@@ -96,7 +96,7 @@ TEST(Teams, SettingsSelectTeams) {  // PAR-06, PAR-07
   EXPECT_SAYS(CONSORT_E_INVAL, start(with(kEight, "teams", "0-3;5"), &rt), "worker 5", "alone");
 }
 
-// -- who is called ----------------------------------------------------------------------------------------------
+// -- called members ---------------------------------------------------------------------------------------------
 
 TEST(Spmd, CallsEachMemberWithItsRank) {  // PAR-02
   TeamBodies body;

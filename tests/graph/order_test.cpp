@@ -1,4 +1,4 @@
-// The order of tasks without anybody who runs them: each is popped and completed by hand.
+// The order of tasks without workers: each is popped and completed by hand.
 #include <gtest/gtest.h>
 
 #include "graph/failed_task.hpp"

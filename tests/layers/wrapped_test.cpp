@@ -10,7 +10,7 @@
 namespace consort_test {
 namespace {
 
-// -- who may be where: the plugins let a call go on when two are inside -------------------------------------------------
+// -- thread tags: the plugins let a call go on when two are inside -------------------------------------------------
 
 struct Meeting : Wrapped {
   Meeting() : Wrapped("wrong-scheduler", CONSORT_KIND_SCHEDULER, "wrong-scheduler"), o(*plugin->scheduler()) {

@@ -277,7 +277,7 @@ TEST(Dmdas, OrdersByPriority) {
   }
 }
 
-// The urgent task overtakes those that wait at the fast unit: only a decision that knows that sends it there.
+// The urgent task overtakes the tasks that wait at the fast unit: only a decision that knows that sends it there.
 TEST(Dmdasd, CountsOnlyTasksAhead) {
   const auto urgent_goes_to = [](const char *policy) {
     VirtualMachine v(policy, two_kinds(1, 1), {{"ahead", "64"}});

@@ -139,7 +139,7 @@ TEST_P(Policy, RespectsEligibility) {
   for (uint32_t w = 0; w < 4; ++w) EXPECT_EQ(h.pop(w), nullptr);
 }
 
-// Tasks that a worker may not run must not keep it from those that it may.
+// Tasks that a worker may not run must not keep it from its own.
 TEST_P(Policy, ClassesDoNotBlockEachOther) {
   PolicyHarness h(GetParam(), {0, 1, 2});
   Tasks tasks(300);

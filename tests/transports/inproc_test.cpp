@@ -296,7 +296,7 @@ TEST(Inproc, NotificationsDoNotMatchReceives) {
   EXPECT_EQ(p.b.poll().size(), 2u);
 }
 
-// -- who leaves ------------------------------------------------------------------------------------------------------
+// -- leaving ---------------------------------------------------------------------------------------------------------
 
 void lose(bool closes) {
   Job job{.nranks = 3};
@@ -372,7 +372,7 @@ TEST(Inproc, LostPeerMayReconnect) {
   EXPECT_EQ(heir.count(CONSORT_EV_PEER_UP, 0), 1u);
 }
 
-// -- who is let in ---------------------------------------------------------------------------------------------------
+// -- admission -------------------------------------------------------------------------------------------------------
 
 TEST(Inproc, RefusesForeignPeers) {
   const Job job;

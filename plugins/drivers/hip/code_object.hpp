@@ -13,7 +13,7 @@ namespace hip {
 struct Kernel {
   std::string name;
   bool knows_params = false;
-  std::vector<uint64_t> params;  // bytes of each parameter of the source, without those that the compiler adds
+  std::vector<uint64_t> params;  // bytes of each parameter of the source, without hidden ones of the compiler
 };
 
 // image: ELF, or a bundle of several from clang, of which one is read: all have the same kernels.

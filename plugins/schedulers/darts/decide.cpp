@@ -1,5 +1,5 @@
 // decide.cpp — Instance: the choice of data to load, the tasks planned on them, and eviction. Functions run under the lock,
-// except those that the kernel calls.
+// except the functions that the kernel calls.
 #include <algorithm>
 #include <cstddef>
 #include <limits>

@@ -88,7 +88,7 @@ CONSORT_FROZEN(consort_impl, 64);
 /* Launch of an implementation that is a portable kernel: `grid` blocks of `block` work items each (0 counts as 1; block 1 x 1 x 1 lets
  * the device choose the block size). Without `range` there is one work item per element of datum `over`, in up to three dimensions,
  * fastest first; the third covers all further dimensions. If `block` does not divide the elements, the last blocks exceed them.
- * Kernel arguments: those that the layouts supply for the task's data (consort_interface_ops.args; documented in their READMEs), datum
+ * Kernel arguments: the ones that the layouts supply for the task's data (consort_interface_ops.args; documented in their READMEs), datum
  * by datum, then the task's own values. `args` selects and orders a subset instead. */
 typedef struct consort_range { uint64_t grid[3]; uint32_t block[3], shared_bytes; } consort_range;
 CONSORT_FROZEN(consort_range, 40);

@@ -210,8 +210,8 @@ class Runtime : public detail::Submitter {
     text.resize(n < text.size() ? n : text.size() - 1);
     return text;
   }
-  // f(event), told of each task's start and end, by several threads at once; before the first submission only. It is referred
-  // to, and must outlive the runtime; it must not throw. nullptr: nobody is told.
+  // Calls f(event) at each task's start and end, from several threads at once. Set it before the first submission. f is
+  // held by reference, must outlive the runtime, and must not throw. nullptr: no calls.
   template <class F>
     requires std::is_invocable_v<F &, const consort_trace_event &>
   void trace(F &f) {

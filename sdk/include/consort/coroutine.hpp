@@ -28,7 +28,7 @@ template <class Executor>
 class TaskAwaiter {
  public:
   TaskAwaiter(Task task, Executor *executor) noexcept : task_(task), executor_(executor) {}
-  // In a callback nobody may ask how a task has ended, not even one that is over: its outcome is waited for.
+  // A callback may not query the outcome of a task, not even of an ended one, so the coroutine suspends.
   bool await_ready() const { return !is_inside() && task_.done(); }
   void await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;

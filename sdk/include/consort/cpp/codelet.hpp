@@ -24,7 +24,7 @@
 
 namespace consort::inline face {
 
-struct Untyped;  // the signature of a codelet whose submissions nobody checks: its functions take the call alone
+struct Untyped;  // the signature of a codelet with unchecked submissions: its functions take the call alone
 // Given to a Codelet among its implementations.
 template <uint32_t Bits>
 struct CodeletFlag {};
@@ -258,7 +258,7 @@ template <class T>
 inline constexpr bool is_ndim<Ndim<T>> = true;
 // The parameters that a submission gives, as a table.
 template <class M>
-struct ParametersOf {  // of a codelet that nobody checks: not known
+struct ParametersOf {  // of an unchecked codelet: unknown
   static constexpr const Parameter *all = nullptr;
   static constexpr uint32_t n = CONSORT_NONE;
 };

@@ -102,9 +102,9 @@ class Data {
   }
   Data(const Data &) = delete;  // a handle owns its datum and is not copied: move it, std::move(x), or pass it by reference
   Data &operator=(const Data &) = delete;  // a handle owns its datum and is not copied: move it, std::move(x), or pass it by reference
-  // Waits for the tasks that use it; then the memory is the caller's again. In a callback, where nobody may
-  // wait, and in a task that uses it, the datum ends when its last task does: keep its memory until then.
-  // A failure that poisoned the datum is not told here: Runtime::stop() throws it, unless a wait did before.
+  // Waits for the tasks that use it; then the memory is the caller's again. In a callback, which may not wait, and in a
+  // task that uses it, the datum ends with its last task: keep its memory until then. A failure that poisoned the datum
+  // is not reported here: Runtime::stop() throws it, unless a wait did before.
   ~Data() { end(); }
 
   // Takes over a handle that was registered through the C API. That its layout is V's is the caller's word.
@@ -284,7 +284,7 @@ class Data {
         if (!hold) return mine->f(static_cast<Held<W> *>(nullptr));
         Held<W> held = made<W>(mine->control, *hold);
         mine->f(&held);
-      } catch (...) {  // nobody to tell
+      } catch (...) {  // a destructor has no caller to report to
       }
     };
     detail::check(consort_acquire_later(control_.need(), id_, mode, granted, turn.get()));

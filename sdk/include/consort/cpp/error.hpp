@@ -89,8 +89,8 @@ struct Kept {
   const void *kind = nullptr;  // one address for each type
 };
 
-// One per runtime. Its address is the runtime's identity for as long as anybody remembers it, so that a new
-// runtime is never taken for a dead one that stood at the same place.
+// One per runtime. Its address identifies the runtime as long as it is referenced, so a new runtime is never taken for
+// an ended one at the same address.
 struct Control {
   std::atomic<consort_runtime *> runtime{
       nullptr};  // null: stopped. Release in Runtime's end pairs with acquire in live()

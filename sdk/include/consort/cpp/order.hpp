@@ -160,7 +160,7 @@ struct Options {
   uint64_t footprint = 0, work = 0;  // size class (0: from the data), the codelet's own measure of work
   // -- order that data do not say; costs a little --
   WithTag tag = {};                  // reached when the task ends; the task comes after what the tag does
-  After end_after = {};              // it ends, for whoever comes after it, when these have ended too
+  After end_after = {};              // it ends, for its successors, when these have ended too
   uint32_t end_holds = 0;            // and when Task::release_end() was called so often
   Hook ready = {}, begin = {};       // when its last predecessor has ended; on the worker, just before the body
   InBundle bundle = {};

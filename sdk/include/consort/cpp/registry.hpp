@@ -136,7 +136,7 @@ class Registry {
   Data<V> adopt(consort_data_id registered) {
     return Data<V>(control_, registered);
   }
-  // What was registered at this address, whoever owns it; null: nothing. Looks at every datum: for debugging and glue.
+  // Returns the datum registered at this address, by any owner; null: none. A linear search: for debugging and glue.
   consort_data_id find_data(const void *address) const {
     consort_data_id id{};
     const consort_status status = consort_find_data(control_.need(), address, &id);

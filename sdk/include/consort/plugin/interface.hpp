@@ -165,7 +165,7 @@ const T &as(const void *p) noexcept {
 template <class P>
 decltype(auto) params_at(const void *p) noexcept {
   if constexpr (std::is_empty_v<P>)
-    return (void)p, P();  // nobody gives an address of nothing
+    return (void)p, P();  // an empty range has no address
   else
     return as<P>(p);
 }

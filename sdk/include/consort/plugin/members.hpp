@@ -1,4 +1,4 @@
-// plugin/members.hpp — what most schedulers need: whom an instance serves, who is inside it, a lock for a few stores.
+// plugin/members.hpp — helpers for schedulers: the workers of an instance, the calls inside it, a lock for a few stores.
 //
 // For classes of plugin/scheduler.hpp and for tables written by hand. Members is guarded by its owner's lock; the
 // others may be touched by any thread. Nothing here allocates but the constructor and change() of Members.
@@ -33,14 +33,14 @@ class SpinLock {
   std::atomic<bool> held_{false};  // acquire in lock(), release in unlock()
 };
 
-// Calls of push and pop in progress, so that quiesce() can tell. A visitor shows itself, then reads the epoch; who
-// closes the instance stores the epoch, then looks for visitors: seq_cst on all four, so one of the two sees the other.
+// Calls of push and pop in progress, for quiesce(). A visitor increments the count, then reads the epoch. The closing
+// thread stores the epoch, then reads the count. seq_cst on all four, so one of the two sees the other.
 class Visitors {
  public:
   void enter() noexcept { inside_.fetch_add(1, std::memory_order_seq_cst); }  // pairs with any()
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); }  // pairs with any()
   bool any() const noexcept { return inside_.load(std::memory_order_seq_cst) != 0; }  // True while a visit is in progress.
-  // [control] Until nobody is inside; E_TIMEOUT when the deadline, of the host's clock, came first.
+  // [control] Waits until no call is inside; E_TIMEOUT if the deadline, of the host's clock, comes first.
   consort_status wait(Host host, uint64_t deadline_ns) const noexcept {
     while (any()) {
       if (deadline_ns != CONSORT_NEVER && host.now() >= deadline_ns) return CONSORT_E_TIMEOUT;
@@ -65,13 +65,13 @@ class Visit {
   Visitors &v_;
 };
 
-// Whom an instance serves. Until change() has named some, all of the topology.
+// The workers that an instance serves. Until change() has named some, all of the topology.
 class Members {
  public:
   explicit Members(const consort_topology &t) { look(t); }  // All of this topology.
 
   uint32_t classes() const noexcept { return nclasses_; }  // How many unit classes there are, at least 1.
-  uint32_t count() const noexcept { return count_; }  // of those that serve
+  uint32_t count() const noexcept { return count_; }  // of the serving workers
   // Whether that worker is served.
   bool has(uint32_t worker) const noexcept { return worker < serves_.size() && serves_[worker]; }
   // What of a task's `where` this worker can run.
@@ -95,7 +95,7 @@ class Members {
     std::swap(*this, next);
   }
 
-  // One task more: whom it may feed, but for `self` (push.from), who comes for it anyway.
+  // A task was added: names the workers that can run it, except `self` (push.from), which pops anyway.
   void announce(consort_wake *wake, uint64_t where, uint32_t self = CONSORT_NONE) const noexcept {
     if (!wake) return;
     for (uint32_t c = 0; c < nclasses_; ++c)

@@ -79,7 +79,7 @@ static consort_status space(void *dev, uint32_t i, consort_space_desc *out) {
   if (i > 0) return CONSORT_E_INVAL;
   d->own = out->id; /* the kernel's number of it */
   out->flags =
-      0; /* whoever wants to look at it has it copied; with SP_CPU | SP_COHERENT the CPU would use it in place */
+      0; /* the CPU reads copies of it; with SP_CPU | SP_COHERENT it would access it in place */
   out->numa = -1;
   out->name = "new-name:memory";
   out->domain = "new-name";
@@ -212,7 +212,7 @@ static void *run(void *arg) {
   for (;;) {
     while (!q->stop && q->done == q->accepted) pthread_cond_wait(&q->more, &q->mutex);
     if (q->done == q->accepted) break;           /* stopped, and nothing is left */
-    slot *s = &q->ring[q->done % q->dev->depth]; /* nobody else touches it until it is done */
+    slot *s = &q->ring[q->done % q->dev->depth]; /* no other thread uses it until it is done */
     pthread_mutex_unlock(&q->mutex);
     const consort_host *host = q->dev->host;
     const int timed = (s->op.flags & CONSORT_OPF_TIME) != 0;

@@ -31,7 +31,7 @@ class NewNameDevice : public consort::plugin::Device {
     if (i > 0) return false;
     own_ = out.id;  // the kernel's number of it
     out.flags =
-        0;  // whoever wants to look at it has it copied; with SP_CPU | SP_COHERENT the CPU would use it in place
+        0;  // the CPU reads copies of it; with SP_CPU | SP_COHERENT it would access it in place
     out.numa = -1;
     out.name = "new-name:memory";
     out.domain = "new-name";
@@ -180,7 +180,7 @@ class NewNameDevice::Queue {
     for (;;) {
       more_.wait(lock, [this] { return stop_ || done_ < accepted_; });
       if (done_ == accepted_) return;      // stopped, and nothing is left
-      Slot &slot = ring_[done_ % depth_];  // nobody else touches it until it is done
+      Slot &slot = ring_[done_ % depth_];  // no other thread uses it until it is done
       lock.unlock();
       const bool timed = slot.op.flags & CONSORT_OPF_TIME;
       slot.done = {slot.op.cookie, CONSORT_OK, CONSORT_NONE, 0, 0, 0, 0};

@@ -1,6 +1,6 @@
 /* new-name: a scheduler. Tasks start in the order in which they became ready, on the first worker that can run them.
  *
- * One list under one lock. push comes from any thread, pop from whoever holds the worker; neither
+ * One list under one lock. push comes from any thread, pop from the thread that holds the worker; neither
  * allocates. */
 #include <consort/scheduler.h>
 #include <sched.h>
@@ -26,8 +26,8 @@ typedef struct instance {
   uint64_t waiting;
 } instance;
 
-/* Shows itself, then takes the lock and reads the epoch. Who closes the instance stores the epoch, then looks for
- * visitors: both sequentially consistent, so one of the two sees the other. */
+/* Counts itself as a visitor, then takes the lock and reads the epoch. The closing thread stores the epoch, then reads
+ * the count of visitors: both sequentially consistent, so one of the two sees the other. */
 static void take_lock(instance *s) {
   for (uint32_t spins = 1; atomic_flag_test_and_set_explicit(&s->busy, memory_order_acquire); ++spins)
     if (spins % 256 == 0) sched_yield(); /* its holder may have lost its core */
@@ -131,7 +131,7 @@ static uint32_t push(void *p, const consort_push *ready) {
   for (uint32_t i = 0; i < n; i++) {
     consort_task *t = ready->ready[i];
     append(s, t);
-    for (uint32_t w = 0; w < s->topology->nworkers; w++) /* whoever could run it, but for who comes for it anyway ... */
+    for (uint32_t w = 0; w < s->topology->nworkers; w++) /* all that could run it, except the pushing worker, which pops anyway ... */
       if (s->serves[w] && w != ready->from && w / 64 < ready->wake->nwords && (t->where & class_of(s, w)))
         ready->wake->bits[w / 64] |= UINT64_C(1) << w % 64;
     ready->wake->k++; /* ... and one of them is enough */
@@ -145,7 +145,7 @@ static uint32_t pop(void *p, uint32_t worker, consort_pick *out, uint32_t max) {
   uint32_t n = 0;
   enter(s);
   if (worker < s->nserves && s->serves[worker] && worker < s->topology->nworkers) {
-    /* What is taken here, nobody else starts: a worker takes its share of what waits. */
+    /* No other worker starts what is taken here, so a worker takes its share of the waiting tasks. */
     const uint64_t share = (s->waiting + s->count - 1) / s->count;
     while (n < max && n < s->most && n < share) {
       consort_task *t = take(s, class_of(s, worker));

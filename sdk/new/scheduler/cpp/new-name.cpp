@@ -1,6 +1,6 @@
 // new-name: a scheduler. Tasks start in the order in which they became ready, on the first worker that can run them.
 //
-// One list under one lock. push comes from any thread, pop from whoever holds the worker; neither allocates.
+// One list under one lock. push comes from any thread, pop from the thread that holds the worker; neither allocates.
 #include <consort/plugin/members.hpp>
 #include <consort/plugin/scheduler.hpp>
 
@@ -50,7 +50,7 @@ class NewNameScheduler : public Scheduler {
     const Visit visit(visitors_);
     const std::lock_guard guard(lock_);
     if (!members_.has(worker)) return 0;
-    // What is taken here, nobody else starts: a worker takes its share of what waits.
+    // No other worker starts what is taken here, so a worker takes its share of the waiting tasks.
     const uint64_t share = (waiting_ + members_.count() - 1) / members_.count();
     uint32_t n = 0;
     while (n < out.size() && n < most_ && n < share) {

@@ -3,7 +3,7 @@
  * A start for a real one: put a wire between post() and what here happens at once. It keeps the promises that all
  * transports make: a receive takes the oldest message that matches, a longer message is cut and told so, memory is
  * reached only through a key and within its bounds, what is cancelled ends once. Messages wait where they are until
- * somebody receives them; post and poll allocate nothing. */
+ * they are received; post and poll allocate nothing. */
 #include <consort/transport.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // A start for a real one: put a wire between post() and what here happens at once. It keeps the promises that all
 // transports make: a receive takes the oldest message that matches, a longer message is cut and told so, memory is
 // reached only through a key and within its bounds, what is cancelled ends once. Messages wait where they are until
-// somebody receives them; nothing is allocated after open().
+// they are received; nothing is allocated after open().
 #include <consort/plugin/transport.hpp>
 
 #include <cstring>
@@ -214,7 +214,7 @@ class NewNameTransport : public Transport {
   bool up_ = false;
   uint64_t last_key_ = 0;
   std::vector<Key> regions_;
-  std::vector<Send> sends_;            // that nobody has received yet, oldest first
+  std::vector<Send> sends_;            // not received yet, oldest first
   std::vector<consort_msg> receives_;  // that nothing has come for
   std::vector<consort_done> done_;     // a ring
   uint64_t finished_ = 0, told_ = 0;

@@ -1,4 +1,4 @@
-/* How a rank of body.h comes and goes, and who reaches whom. */
+/* How a rank of body.h connects and disconnects, and which ranks reach each other. */
 #pragma once
 #include "messages.h"
 
