@@ -25,7 +25,7 @@ consort_status change(consort_runtime *shell, F f, ApiCall::Kind kind = ApiCall:
 // Copies as much of a list as the caller has space for.
 template <class T, class U>
 consort_status give(const std::vector<U> &all, T *out, uint32_t max, uint32_t *n) noexcept {
-  if (!n) return set_error(CONSORT_E_INVAL, "n is NULL: where shall it be put how many there are?");
+  if (!n) return set_error(CONSORT_E_INVAL, "n is NULL: give a place for the count");
   if (max && !out) return set_error(CONSORT_E_INVAL, "max is not 0, but there is no place for the list (NULL)");
   *n = static_cast<uint32_t>(all.size());
   for (uint32_t i = 0; i < max && i < *n; ++i) out[i] = {all[i]};

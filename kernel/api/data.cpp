@@ -56,7 +56,7 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
     for (uint32_t i = 0; i < d.nreaders; ++i) in_use |= rt.is_live(d.reader_at(i));
     if (discipline.reduction && in_use)
       return set_errorf(CONSORT_E_BUSY,
-                        "datum '%s' has unfinished tasks, or contributions that nobody has read: acquire and release "
+                        "datum '%s' has unfinished tasks, or contributions that were not read: acquire and release "
                         "it before its reduction changes",
                         rt.data.name(d).c_str());
     if (discipline.reduction)  // some of its reduction copies may still be in flight

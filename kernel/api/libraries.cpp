@@ -38,7 +38,7 @@ consort_status ask(const consort_call *call, const char *library, A... a) noexce
   clear_error();
   const consort_status s = (device->handles->*kMember)(device->dev, call, library, a...);
   if (s < 0 && !*error_text())
-    return set_errorf(s, "library \"%s\": the driver \"%s\" refuses, and says no more", library,
+    return set_errorf(s, "library \"%s\": the driver \"%s\" refuses without a reason", library,
                       device->plugin->manifest->name);
   return s;
 }
@@ -59,13 +59,13 @@ using namespace consort;
 extern "C" {
 
 consort_status consort_library_handle(const consort_call *call, const char *library, void **out) {
-  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: where shall the handle go?");
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: give a place for the handle");
   *out = nullptr;
   return ask<&consort_handles::handle>(call, library, out);
 }
 
 consort_status consort_library_symbol(const consort_call *call, const char *library, const char *name, void **out) {
-  if (!out || !name || !*name) return set_error(CONSORT_E_INVAL, "name or out is NULL: which function, and where shall it go?");
+  if (!out || !name || !*name) return set_error(CONSORT_E_INVAL, "name or out is NULL: give a function's name, and a place for it");
   *out = nullptr;
   return ask<&consort_handles::symbol>(call, library, name, out);
 }

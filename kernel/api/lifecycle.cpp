@@ -55,7 +55,7 @@ consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
 extern "C" {
 
 consort_status consort_start(const consort_settings *settings, consort_runtime **out) {
-  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: where shall the runtime be put?");
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: give a place for the runtime");
   *out = nullptr;
   if (settings && settings->size < offsetof(consort_settings, modules))
     return set_errorf(CONSORT_E_INVAL, "settings->size is %u: set it to sizeof(consort_settings)", settings->size);
@@ -134,8 +134,8 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   // Its contributions may be read by this very thread, or never, so a wait might not end.
   const auto refuse_pending = [&] {
     return set_errorf(CONSORT_E_BUSY,
-                      "codelet '%s' is still needed by the reduction of data whose contributions nobody "
-                      "has read: acquire, invalidate or unregister them first",
+                      "codelet '%s' is still needed by the reduction of data whose contributions "
+                      "were not read: acquire, invalidate or unregister them first",
                       c->name.c_str());
   };
   if (c->phases.load(std::memory_order_relaxed)) return refuse_pending();

@@ -116,7 +116,7 @@ consort_status consort_data_in(consort_runtime *shell, consort_data_id data, uin
   const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   return with_datum(*rt, data, [&](Datum &d) -> consort_status {
-    if (!bits) return set_error(CONSORT_E_INVAL, "bits is NULL: nothing could be told");
+    if (!bits) return set_error(CONSORT_E_INVAL, "bits is NULL: give a place for the answer");
     if (const consort_status bad = check_space(*rt, space); bad < 0) return bad;
     *bits = rt->memory.state_in(d, space);
     return CONSORT_OK;

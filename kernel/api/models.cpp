@@ -53,7 +53,7 @@ consort_status check_model(const consort_model &m) noexcept {
   if (m.reserved) return set_error(CONSORT_E_INVAL, "model->reserved is not 0");
   const bool by_function = m.kind >= CONSORT_MODEL_COMMON && m.kind <= CONSORT_MODEL_PER_WORKER;
   if (m.kind > CONSORT_MODEL_TERMS)
-    return set_errorf(CONSORT_E_INVAL, "model->kind is %u: CONSORT_MODEL_* of consort/model.h are those that there are",
+    return set_errorf(CONSORT_E_INVAL, "model->kind is %u: see CONSORT_MODEL_* of consort/model.h",
                       m.kind);
   if (by_function != (m.cost != nullptr))
     return set_error(CONSORT_E_INVAL, by_function ? "a model of this kind needs a function: model->cost is NULL"

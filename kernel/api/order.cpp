@@ -77,7 +77,7 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
   if (!t || t->pub.id != turn)
     return set_error(
         CONSORT_E_INVAL,
-        "nobody holds the end of this task: hold it from its body or its hooks, or submit it with end_holds");
+        "the end of this task is not held: hold it from its body or its hooks, or submit it with end_holds");
   if (t->bits & kOver) return set_error(CONSORT_E_INVAL, "the task is just ending: its end can be held only before");
   if (t->replayed())
     return set_errorf(CONSORT_E_UNSUPPORTED, "task '%s' is replayed: the end of a recorded task cannot be held",
@@ -175,7 +175,7 @@ consort_status consort_acquire_later(consort_runtime *shell, consort_data_id dat
                                      consort_granted_fn *fn, void *arg) {
   const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
-  if (!fn) return set_error(CONSORT_E_INVAL, "fn is NULL: who is to be told?");
+  if (!fn) return set_error(CONSORT_E_INVAL, "fn is NULL: give the function to be called at the grant");
   if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW)
     return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
   ThreadState *thread = rt->this_thread();

@@ -8,7 +8,7 @@ using namespace consort;
 extern "C" {
 
 consort_status consort_malloc(consort_runtime *shell, uint64_t bytes, uint32_t flags, void **out) {
-  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: where shall the address go?");
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: give a place for the address");
   *out = nullptr;
   const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);

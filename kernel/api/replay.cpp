@@ -295,7 +295,7 @@ consort_status consort_get_repeats(consort_runtime *shell, consort_repeats *out)
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_repeats)");
   if (!rt->detect_repeats)
-    return set_error(CONSORT_E_UNSUPPORTED, "nobody looks for repetition: set detect_repeats = true");
+    return set_error(CONSORT_E_UNSUPPORTED, "repetition is not detected: set detect_repeats = true");
   const ThreadState *thread = rt->this_thread_if_any();
   *out = {out->size, 0, thread && thread->watch ? thread->watch->last_times : 0,
           thread && thread->watch ? thread->watch->last_ntasks : 0};

@@ -111,7 +111,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
       return error(CONSORT_E_UNSUPPORTED,
                    config->origin("time") + ": driver '" + std::string(d->manifest->name) +
                        "' keeps to the world's time, and time = \"virtual\": name in `drivers` only "
-                       "those that simulate");
+                       "drivers that simulate");
   for (const Plugin *d : *drivers) {
     const auto get = d->manifest->get;
     const auto *times = get ? static_cast<const consort_times *>(get(d->self, CONSORT_TIMES_ID)) : nullptr;

@@ -89,7 +89,7 @@ extern "C" {
 
 consort_status consort_list_plugins(const consort_settings *settings, uint32_t flags,
                                     void (*each)(void *, const consort_plugin_row *), void *user) {
-  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: who shall be told?");
+  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: give the function to be called for each");
   if (const uint32_t unknown = flags & ~uint32_t{CONSORT_LIST_LOAD})
     return refuse_bits("flags", unknown, "CONSORT_LIST_LOAD is what there is");
   return guarded([&] { return list_plugins(settings, flags, each, user); });
@@ -97,7 +97,7 @@ consort_status consort_list_plugins(const consort_settings *settings, uint32_t f
 
 consort_status consort_list_config(const consort_settings *settings, void (*each)(void *, const consort_config_row *),
                                    void *user) {
-  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: who shall be told?");
+  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: give the function to be called for each");
   return guarded([&] { return list_config(settings, each, user); });
 }
 

@@ -118,7 +118,7 @@ consort_status meet(const consort_call *call) {
   switch (g.barrier.wait(call->team)) {
     case Barrier::Met::kAll: return CONSORT_OK;
     case Barrier::Met::kMemberLeft:
-      g.fail(CONSORT_E_INVAL, "one of the team came to a barrier that another will never come to, whose function was over: "
+      g.fail(CONSORT_E_INVAL, "a member of the team waits at a barrier that another has left, whose function has returned: "
              "all members call barrier() equally often", call->worker);
       break;
     case Barrier::Met::kBroken: break;

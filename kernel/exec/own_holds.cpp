@@ -52,7 +52,7 @@ void OwnHolds::look(Core &rt, ThreadState &thread, const char *call,
   const std::string held = describe_own_holds_before(rt, thread, is);
   if (held.empty()) return;
   next_ = UINT64_MAX;
-  rt.log(1, std::string(call) + " waits for what comes after data that this thread has acquired: " + held +
+  rt.log(1, std::string(call) + " waits for tasks after data that this thread has acquired: " + held +
                 "; release first (consort_release()), now only another thread can");
 } catch (const std::bad_alloc &) {
 }

@@ -33,7 +33,7 @@ consort_status check_readable(Execution &rt, Worker &w, Task *t, Datum *d, uint3
   if (!(state & data_state::kValid))
     return refuse(
         rt, w, t, CONSORT_E_INVAL,
-        "it reads a datum that nobody has written: submit a task that writes it first, or register it with contents",
+        "it reads a datum that was never written: submit a task that writes it first, or register it with contents",
         d);
   return CONSORT_OK;
 }

@@ -79,7 +79,7 @@ consort_status answer_untold(const Execution &rt) noexcept try {
     rt.log(kLogError, "no call asked for " + std::to_string(n - all.size()) + " further failures");
   return set_error(all[0]->status, all[0]->chain());
 } catch (const std::bad_alloc &) {
-  return set_error(CONSORT_E_NOMEM, "there was no memory to look for failures that no call has told");
+  return set_error(CONSORT_E_NOMEM, "no memory to search for failures that no call has told");
 }
 
 void mend_if_left(Execution &rt, ThreadState &thread, const void *here) noexcept {

@@ -16,7 +16,7 @@ consort_status check_held(TaskGraph &rt, const Task &hold, Datum &d, uint32_t mo
                         blame ? blame->chain().c_str() : "the task that should have written it failed");
     }
     if (!(state & data_state::kValid))
-      return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
+      return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: it was never written", rt.data.name(d).c_str());
   }
   std::string_view why;
   if (const consort_status s = rt.graph_memory->outcome(hold, &why); s < 0)
@@ -37,7 +37,7 @@ consort_status check_held(TaskGraph &rt, const Task &hold, Datum &d, uint32_t mo
                       rt.data.name(d).c_str());
   return CONSORT_OK;
 } catch (const std::bad_alloc &) {
-  return set_error(CONSORT_E_NOMEM, "the datum was not entered, and there was no memory to say why");
+  return set_error(CONSORT_E_NOMEM, "the datum was not acquired, and there was no memory for the reason");
 }
 
 void expect_held(ThreadState &thread) {

@@ -155,7 +155,7 @@ consort_status PartitionPlans::create(ThreadState &thread, consort_data_id id, c
   if (const uint64_t whole_list = params_with_list(*filter, desc); desc.params_bytes < whole_list)
     return set_errorf(
         CONSORT_E_INVAL,
-        "filter '%s' of interface '%s' wants %llu bytes of params with as many numbers as these say, these are %llu",
+        "filter '%s' of interface '%s' wants %llu bytes of params for the count that they contain, these are %llu",
         filter->name, whole.layout->name.c_str(), static_cast<unsigned long long>(whole_list),
         static_cast<unsigned long long>(desc.params_bytes));
   Layout *layout = whole.layout;

@@ -184,7 +184,7 @@ consort_status check_reduction(const SubmissionDraft &draft, const Datum &d) noe
   const AccessOrder *discipline = discipline_if_any(d);
   if (!discipline || !discipline->reduction)
     return set_errorf(CONSORT_E_INVAL,
-                      "datum '%s' is to be reduced, but nobody said how: consort_data_set_reduction() first",
+                      "datum '%s' is to be reduced, but has no reduction: consort_data_set_reduction() first",
                       draft.rt.data.name(d).c_str());
   const Reduction &r = *discipline->reduction;
   const Codelet *init = alive(draft.rt, r.init), *combine = alive(draft.rt, r.combine);

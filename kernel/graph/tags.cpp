@@ -237,8 +237,8 @@ Task *Tags::give_up_one() noexcept {
     f->tag_given_up = true;
     f->task_name = "tag " + std::to_string(it->first);
     f->text =
-        "was never reached: consort_stop() was called, nothing else ran any more, and neither a task that carries it "
-        "was there nor did anybody notify it";
+        "was never reached: consort_stop() was called, nothing else ran any more, no task carried it and it was "
+        "not notified";
     rt_.failures.add_as(gate, std::move(f));
   } catch (const std::bad_alloc &) {
     rt_.failures.add_lost(gate);

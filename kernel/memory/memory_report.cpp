@@ -33,7 +33,7 @@ std::string MemoryReport::describe_space(uint32_t space) const {
                      (s.limit == UINT64_MAX ? "" : " of " + std::to_string(s.limit)) + " bytes in use";
   uint64_t idle = 0;
   for (const Replica *r = order_.oldest(space); r; r = r->newer) idle += r->bytes;
-  text += ", " + std::to_string(idle) + " of them by nobody just now; " + std::to_string(s.evictions) + " evictions, " +
+  text += ", " + std::to_string(idle) + " of them not pinned; " + std::to_string(s.evictions) + " evictions, " +
           std::to_string(s.needed_evictions) + " of them of what was needed; " + std::to_string(s.saves) +
           " saves of " + std::to_string(s.saved_bytes) + " bytes";
   if (s.wishes) text += "; " + std::to_string(s.wishes) + " prefetches wait for room or a way";

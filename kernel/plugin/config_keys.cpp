@@ -18,9 +18,9 @@ constexpr consort_param keys[] = {
      "pending tasks at which a submitter helps instead of adding more; 0: no limit"},
     {"bypass", "u32", "32", "0..1024", "released successors that a worker runs in place, one after the other"},
     {"spin_us", "u32", "100", "0..1000000", "how long a worker looks for work before it sleeps, microseconds"},
-    {"pump", "string", "threads", "threads|manual", "who steps the workers: threads of the runtime, or the caller"},
+    {"pump", "string", "threads", "threads|manual", "what steps the workers: threads of the runtime, or the caller"},
     {"time", "string", "real", "real|virtual",
-     "virtual: for machines that are all simulated, a clock that goes from event to event while somebody waits"},
+     "virtual: for machines that are all simulated, a clock that goes from event to event while a thread waits"},
     {"seed", "u64", "1", nullptr,
      "of every choice by chance, also of plugins that have this parameter: the same seed, the same run"},
     {"profile", "bool", "false", nullptr, "measure each task: reads the clock twice a task"},
@@ -30,10 +30,10 @@ constexpr consort_param keys[] = {
     {"trace_graph", "bool", "false", nullptr,
      "the trace also says what each task uses and comes after, and what models know of its kind; slows submission"},
     {"reports", "list", "", nullptr,
-     "plugins that say something about the run when the runtime stops; consort plugins names those that there are"},
+     "plugins that say something about the run when the runtime stops; consort plugins lists them"},
     {"layers", "list", "", nullptr,
      "plugins through which every call of a driver, scheduler, interface or transport goes, the first outermost; none: no "
-     "cost; consort plugins names those that there are"},
+     "cost; consort plugins lists them"},
     {"detect_repeats", "bool", "false", nullptr,
      "tell when a thread submits the same sequence again and again between waits for everything; slows submission"},
     {"core_conflict", "string", "share", "share|refuse",
@@ -44,7 +44,7 @@ constexpr consort_param keys[] = {
      "percent of a limited memory that is kept free, or free to be dropped, by saving contents while their way is idle; "
      "0: they are saved when room is needed"},
     {"links", "string", "auto", "auto|told|stored|measure|again",
-     "figures of links: the drivers' words; those that were measured and stored; measure what is not stored, or all "
+     "figures of links: told by the drivers; measured before and stored; measure what is not stored, or all "
      "again; auto: stored, and with a manual pump told"},
     {"models", "string", "auto", "auto|given|all",
      "what tasks take is measured: of codelets that were given a model, and of all once the scheduler asks (auto); never "

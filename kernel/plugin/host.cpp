@@ -72,7 +72,7 @@ void host_complete(const consort_host *h, uint64_t token, const consort_done *do
 void host_event(const consort_host *h, uint32_t what, uint64_t object, int64_t detail) {
   const HostHooks &hooks = hooks_of(h);
   if (hooks.event) hooks.event(hooks.user, what, object, detail);
-  else host_log(h, kLogWarn, "an event that nobody waits for: dropped");
+  else host_log(h, kLogWarn, "an event reported to a host that handles none: dropped");
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ void Contexts::close(Instance &old) noexcept {
   if (old.ops->quiesce(old.s, deadline) >= 0) old.used = false;
   else
     rt_.log(kLogWarn, "scheduler '" + old.name +
-                          "' has a call inside that does not come back: it is kept, and not used again");
+                          "' has a call inside that does not return: it is kept, and not used again");
 }
 
 void Contexts::look_for_hooks() noexcept {

@@ -154,7 +154,7 @@ Result<void> Policy::go_over(Scheduling &rt, std::string_view name) {
   move_all(rt, old, CONSORT_NEVER);
   const uint64_t deadline = time_to_leave(rt);
   if (old.ops->quiesce(old.s, deadline) < 0)
-    rt.log(kLogWarn, "scheduler '" + old.name + "' has a call inside that does not come back; it is kept, '" +
+    rt.log(kLogWarn, "scheduler '" + old.name + "' has a call inside that does not return; it is kept, '" +
                          heir->name + "' goes on");
   return {};
 }

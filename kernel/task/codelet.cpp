@@ -95,7 +95,7 @@ Result<void> check_description(const consort_codelet &d) {
                  "codelet '" + name + "' has " + std::to_string(d.nimpls) + " implementations, 32 are the most");
   if (d.flags & ~kKnown)
     return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) +
-                                      ": CL_ASYNC, CL_STATS, CL_FORKJOIN and CL_SPMD are those that there are");
+                                      ": known are CL_ASYNC, CL_STATS, CL_FORKJOIN and CL_SPMD");
   if (auto r = check_teams(name, d); !r) return r.error();
   return check_modes(name, d);
 }

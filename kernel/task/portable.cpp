@@ -149,7 +149,7 @@ consort_status Portable::range(const DataTable &data, const consort_call &call, 
   if (how_.range) {
     clear_error();
     if (const consort_status s = how_.range(how_.user, &call, &r); s < 0)
-      return *error_text() ? s : set_error(s, "the function that says over how many work items it runs failed");
+      return *error_text() ? s : set_error(s, "the function that computes its range failed");
     for (uint32_t &b : r.block) b = std::max(b, 1u);
   } else if (!d) {
     return set_errorf(CONSORT_E_INVAL,
@@ -179,10 +179,10 @@ consort_status Portable::prepare(const DataTable &data, const Device &device, co
   return set_error(CONSORT_E_NOMEM, "no memory for the launch of a kernel");
 } catch (const std::exception &e) {
   return set_errorf(CONSORT_E_INTERNAL,
-                    "an exception left the function that says over how many work items it runs: %s", e.what());
+                    "an exception left the function that computes its range: %s", e.what());
 } catch (...) {
   return set_error(CONSORT_E_INTERNAL,
-                   "an exception of no standard type left the function that says over how many work items it runs");
+                   "an exception of no standard type left the function that computes its range");
 }
 
 }  // namespace consort

@@ -160,7 +160,7 @@ TEST_F(RegisterLike, TakesLayoutOfAnotherDatum) {
   const auto x = variable_of(rt, &v, "x");
   consort_data_id y{0}, token{0};
   EXPECT_OK(consort_register_like(rt, x, "like x", &y));
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_task_wait(rt, Desc(inc).rw(y).must(rt), kLong, 0), "like x", "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_task_wait(rt, Desc(inc).rw(y).must(rt), kLong, 0), "like x", "never written");
   (void)consort_wait_all(rt, kLong, 0);
   EXPECT_OK(consort_data_copy(rt, y, x, {0}, nullptr));
   Desc(inc).rw(y).must(rt);

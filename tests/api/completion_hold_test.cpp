@@ -115,7 +115,7 @@ TEST_F(CompletionHold, RefusesBadArguments) {
   Gate gate;
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   const auto id = Desc(held).must(rt);
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_task_end_hold(rt, id), "nobody holds");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_task_end_hold(rt, id), "is not held");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_task_end_release(rt, id), "nothing holds");
   gate.open();
   EXPECT_OK(consort_task_wait(rt, id, kLong, 0));

@@ -248,7 +248,7 @@ TEST_P(DataFormats, DataWithoutHomeOrContents) {
   const auto y = pairs(none, "y");
   double s = 0;
   Desc(sum).r(y).arg(&s).must(rt);
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_wait(rt, {0}, kLong, 0), "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_wait(rt, {0}, kLong, 0), "never written");
   Desc(set).w(y).arg(3.0).on(3).must(rt);
   Desc(sum).r(y).arg(&s).on(0).must(rt);
   wait();
@@ -259,7 +259,7 @@ TEST_P(DataFormats, DataWithoutHomeOrContents) {
   EXPECT_EQ(to_pairs, 1) << "the result would be unused";
   ASSERT_OK(consort_invalidate(rt, x));
   Desc(sum).r(x).arg(&s).on(3).must(rt);
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_wait(rt, {0}, kLong, 0), "to lines", "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_wait(rt, {0}, kLong, 0), "to lines", "never written");
   Desc(set).w(x).arg(4.0).on(3).must(rt);
   Desc(sum).r(x).arg(&s).on(0).must(rt);
   wait();

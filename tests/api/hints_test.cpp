@@ -38,7 +38,7 @@ TEST(Hints, EarlyIssueReportsUnwrittenData) {
   ASSERT_OK(consort_register(rt, &d, &y));
   (void)Desc(c).rw(x).must(rt);
   const auto t = Desc(c).rw(x).rw(y).must(rt);
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_task_wait(rt, t, kLong, 0), "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_task_wait(rt, t, kLong, 0), "never written");
 }
 
 }  // namespace

@@ -273,7 +273,7 @@ TEST_F(Partition, DataWithoutHomeAndEmptyParts) {
   const consort_data_id y = vector_of(rt, nullptr, 5, sizeof(long), "y");
   const auto p = divide(rt, y, "blocks", 8);
   EXPECT_OK(Desc(sum).r(p[0]).to(rt));  // it is unwritten
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_wait_all(rt, kLong, 0), "y.blocks[0]", "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_wait_all(rt, kLong, 0), "y.blocks[0]", "never written");
   const auto set = body(rt, "set", [](const consort_call &c) {
     const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
     for (uint64_t i = 0; i < w.n; ++i) pointer<long>(c, 0)[i] = value<long>(c, 0);
@@ -282,13 +282,13 @@ TEST_F(Partition, DataWithoutHomeAndEmptyParts) {
   for (long i = 0; i < 4; ++i) Desc(set).w(p[static_cast<size_t>(i)]).arg(i).must(rt);
   consort_hold h;
   // A part is missing.
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_acquire(rt, y, CONSORT_M_R, kLong, &h), "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_acquire(rt, y, CONSORT_M_R, kLong, &h), "never written");
   Desc(set).w(p[4]).arg(4L).must(rt);
   EXPECT_EQ(sum_of(y), 10);
   EXPECT_EQ(sum_of(p[4]), 4);
   EXPECT_EQ(sum_of(p[7]), 0);
   EXPECT_OK(consort_invalidate(rt, p[2]));
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_acquire(rt, y, CONSORT_M_R, kLong, &h), "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_acquire(rt, y, CONSORT_M_R, kLong, &h), "never written");
   EXPECT_EQ(sum_of(p[3]), 3);
   EXPECT_OK(consort_unregister(rt, y));
 }
@@ -298,7 +298,7 @@ TEST_F(Partition, WriteToUnallocatedInnerPartAfterRefusedRead) {
   const consort_data_id y = vector_of(rt, nullptr, 8, sizeof(long), "y");
   const auto outer = divide(rt, y, "blocks", 2), inner = divide(rt, outer[0], "blocks", 2);
   EXPECT_OK(Desc(sum).r(inner[0]).to(rt));
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_wait_all(rt, kLong, 0), "nobody has written");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_wait_all(rt, kLong, 0), "never written");
   const auto set = body(rt, "set", [](const consort_call &c) {
     const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
     for (uint64_t i = 0; i < w.n; ++i) pointer<long>(c, 0)[i] = value<long>(c, 0);
