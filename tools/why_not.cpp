@@ -22,7 +22,7 @@ struct Plugin {
   uint32_t kind;
   std::string name, version, path, reason;
   bool usable, by_name;
-  std::string who() const { return std::string(kind ? kind_name(kind) : "file") + " \"" + name + "\""; }
+  std::string subject() const { return std::string(kind ? kind_name(kind) : "file") + " \"" + name + "\""; }
 };
 struct Setting {
   std::string value, origin;
@@ -33,7 +33,7 @@ struct Worker {
 };
 
 struct Answer {
-  std::string who, text;
+  std::string subject, text;
   bool used;
 };
 
@@ -97,11 +97,11 @@ std::string said_by(const Facts &facts, const std::string &driver) {
   return all;
 }
 
-int used(const Facts &facts, const std::string &who, const std::string &how) {
-  return facts.answers.push_back({who, who + " is used: " + how, true}), 0;
+int used(const Facts &facts, const std::string &subject, const std::string &how) {
+  return facts.answers.push_back({subject, subject + " is used: " + how, true}), 0;
 }
-int unused(const Facts &facts, const std::string &who, const std::string &why) {
-  return facts.answers.push_back({who, who + " is not used: " + why, false}), 1;
+int unused(const Facts &facts, const std::string &subject, const std::string &why) {
+  return facts.answers.push_back({subject, subject + " is not used: " + why, false}), 1;
 }
 
 std::string because(const Facts &facts, const std::string &key) {
@@ -113,17 +113,17 @@ std::string because(const Facts &facts, const std::string &key) {
 int explain_driver(const Facts &facts, const Plugin &p) {
   const std::string driver = "driver \"" + p.name + "\" ";
   if (p.name == facts.culprit)
-    return unused(facts, p.who(), "it " + facts.ending + " when it starts; drivers = \"^" + p.name + "\" leaves it out");
+    return unused(facts, p.subject(), "it " + facts.ending + " when it starts; drivers = \"^" + p.name + "\" leaves it out");
   if (const std::string why = logged(facts, driver + "did not start: "); !why.empty())
-    return unused(facts, p.who(), "it did not start: " + why + "; `consort plugins -v` lists its parameters");
+    return unused(facts, p.subject(), "it did not start: " + why + "; `consort plugins -v` lists its parameters");
   if (const std::string offer = logged(facts, driver + "offers "); !offer.empty()) {
-    if (!offer.starts_with("0 devices")) return used(facts, p.who(), "it offers " + offer + "; `consort topo` shows them");
+    if (!offer.starts_with("0 devices")) return used(facts, p.subject(), "it offers " + offer + "; `consort topo` shows them");
     const std::string said = said_by(facts, p.name);
-    return unused(facts, p.who(), "it started and found no device: " +
+    return unused(facts, p.subject(), "it started and found no device: " +
                                (said.empty() ? "it gives no reason; is the device there?" : said));
   }
-  if (!facts.no_start.empty()) return unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
-  return unused(facts, p.who(), because(facts, "drivers") + " does not select it" +
+  if (!facts.no_start.empty()) return unused(facts, p.subject(), "no runtime starts here: " + facts.no_start);
+  return unused(facts, p.subject(), because(facts, "drivers") + " does not select it" +
                              (p.by_name ? ", which starts only by its name" : "") + "; add " + p.name + " there" +
                              (p.by_name ? "" : ", or set drivers = \"*\""));
 }
@@ -136,25 +136,25 @@ int explain_usable(const Facts &facts, const Plugin &p) {
     case CONSORT_KIND_SCHEDULER: {
       const auto chosen = facts.settings.find("scheduler");
       if (chosen == facts.settings.end() || chosen->second.value != p.name)
-        return unused(facts, p.who(), because(facts, "scheduler") + " selects another; set CONSORT_SCHEDULER=" + p.name);
-      return facts.no_start.empty() ? used(facts, p.who(), because(facts, "scheduler") + ", from " + from)
-                                    : unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
+        return unused(facts, p.subject(), because(facts, "scheduler") + " selects another; set CONSORT_SCHEDULER=" + p.name);
+      return facts.no_start.empty() ? used(facts, p.subject(), because(facts, "scheduler") + ", from " + from)
+                                    : unused(facts, p.subject(), "no runtime starts here: " + facts.no_start);
     }
     case CONSORT_KIND_INTERFACE:
-      return used(facts, p.who(), "it is loaded with the first datum that names it, from " + from);
+      return used(facts, p.subject(), "it is loaded with the first datum that names it, from " + from);
     case CONSORT_KIND_REPORT:
     case CONSORT_KIND_LAYER: {
       const std::string key = p.kind == CONSORT_KIND_REPORT ? "reports" : "layers";
       const auto named = facts.settings.find(key);
       const std::string list = named == facts.settings.end() ? "" : "," + named->second.value + ",";
       if (list.find("," + p.name + ",") == list.npos)
-        return unused(facts, p.who(), because(facts, key) + " does not name it; set CONSORT_" +
+        return unused(facts, p.subject(), because(facts, key) + " does not name it; set CONSORT_" +
                                    (p.kind == CONSORT_KIND_REPORT ? "REPORTS=" : "LAYERS=") + p.name);
-      return facts.no_start.empty() ? used(facts, p.who(), because(facts, key) + ", from " + from)
-                                    : unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
+      return facts.no_start.empty() ? used(facts, p.subject(), because(facts, key) + ", from " + from)
+                                    : unused(facts, p.subject(), "no runtime starts here: " + facts.no_start);
     }
     default:
-      return unused(facts, p.who(), "it can be loaded, but this version uses no " + std::string(kind_name(p.kind)));
+      return unused(facts, p.subject(), "it can be loaded, but this version uses no " + std::string(kind_name(p.kind)));
   }
 }
 
@@ -170,7 +170,7 @@ int explain_refused(const Facts &facts, const Plugin &p) {
     remedy = "; install what is missing, or rebuild the plugin (ldd -r shows what it needs)";
   else if (p.kind == 0)
     remedy = "; build it with consort_add_plugin(), or remove it from the folder";
-  return unused(facts, p.who(), p.reason + remedy);
+  return unused(facts, p.subject(), p.reason + remedy);
 }
 
 // A name selects all plugins of that name; a path selects one file.
@@ -208,18 +208,18 @@ std::vector<Unused> unused_cpus(const Facts &facts) {  // as logged by drivers: 
 }
 
 int explain_cpu(const Facts &facts, const std::string &text) {
-  const std::string who = "os cpu " + text;
+  const std::string subject = "os cpu " + text;
   char *end;
   const unsigned long cpu = std::strtoul(text.c_str(), &end, 10);
   if (text.empty() || *end || !std::isdigit(static_cast<unsigned char>(text[0]))) {
     return complain("\"os:" + text + "\" is not a core; write os:3, a number of /proc/cpuinfo", 2);
   }
-  if (!facts.no_start.empty()) return unused(facts, who, "no runtime starts here: " + facts.no_start);
+  if (!facts.no_start.empty()) return unused(facts, subject, "no runtime starts here: " + facts.no_start);
   for (const Unused &u : unused_cpus(facts))
-    if (has(u.cpus, cpu)) return unused(facts, who, u.why);
+    if (has(u.cpus, cpu)) return unused(facts, subject, u.why);
   for (const Worker &w : facts.workers)
-    if (w.os_cpu >= 0 && static_cast<unsigned long>(w.os_cpu) == cpu) return used(facts, who, "by worker " + w.name);
-  return unused(facts, who, "no driver reports it; lscpu shows this machine's cores");
+    if (w.os_cpu >= 0 && static_cast<unsigned long>(w.os_cpu) == cpu) return used(facts, subject, "by worker " + w.name);
+  return unused(facts, subject, "no driver reports it; lscpu shows this machine's cores");
 }
 
 int explain_worker(const Facts &facts, const std::string &name) {
@@ -285,7 +285,7 @@ int run_why_not(Settings &settings, const std::string &name, bool json) {
   all["used"] = status == 0;
   all["answers"] = Json::array();
   for (const Answer &a : facts.answers) {
-    if (json) all["answers"].push_back({{"subject", a.who}, {"used", a.used}, {"text", a.text}});
+    if (json) all["answers"].push_back({{"subject", a.subject}, {"used", a.used}, {"text", a.text}});
     else std::printf("%s\n", printable(a.text, Newlines::kKeep).c_str());
   }
   if (json) print(all);

@@ -17,7 +17,7 @@ class OwnHolds {
  public:
   static constexpr int64_t kNap = 100'000'000;  // the longest sleep between two checks
 
-  // Call after each sleep. is: whether a task belongs to those that are awaited.
+  // Call after each sleep. is: whether a task is one of the awaited tasks.
   void look(Core &, ThreadState &, const char *call, const std::function<bool(const Task &)> &is) noexcept;
 
  private:

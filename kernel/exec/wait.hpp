@@ -35,9 +35,9 @@ class PumpTurn {
  public:
   PumpTurn(Execution &rt, ThreadState &thread) noexcept
       : rt_(rt), outer_(rt.pumping.load(std::memory_order_relaxed) == &thread) {
-    ThreadState *nobody = nullptr;
-    for (Backoff wait; !outer_ && !rt.pumping.compare_exchange_weak(nobody, &thread, std::memory_order_acquire);
-         nobody = nullptr)
+    ThreadState *none = nullptr;
+    for (Backoff wait; !outer_ && !rt.pumping.compare_exchange_weak(none, &thread, std::memory_order_acquire);
+         none = nullptr)
       wait.once();
   }
   ~PumpTurn() { give_up(); }

@@ -13,7 +13,7 @@ namespace consort {
 
 inline constexpr int64_t kWaitNap = 1'000'000;  // ns: the longest sleep of a wait whose condition no thread announces
 
-// A condition: whether it is reached, and whom to announce a waiting thread to.
+// A condition: whether it is reached, and where a waiting thread is announced.
 struct WaitCondition {
   Execution &rt;
   Group *group = nullptr;

@@ -59,7 +59,7 @@ consort_status bring(SubmissionDraft &draft, Formats &formats, uint32_t to) noex
   return to ? convert(draft, formats, 0, to) : CONSORT_OK;
 }
 
-// Of the classes that could run it, returns those that use its data in the formats with the fewest conversions.
+// Of the classes that could run it, returns the ones whose formats need the fewest conversions of its data.
 uint64_t choose_classes(const SubmissionDraft &draft, uint64_t classes) noexcept {
   uint64_t best = 0, chosen = 0;
   uint32_t fewest = UINT32_MAX;

@@ -44,7 +44,7 @@ void for_each_other_format(Datum &d, F f) {
 // Adds a format to a datum that has an access order.
 consort_status add_format(TaskGraph &, Datum &, AccessOrder &, const consort_format_desc &);
 
-// Replaces the draft's data by the formats that it needs, and converts those that it reads. < 0: refused, error text
+// Replaces the draft's data by the formats that it needs, and converts the data that it reads. < 0: refused, error text
 // set; conversions made so far are harmless.
 consort_status enter_formats(SubmissionDraft &) noexcept;
 // Precondition: nothing can fail any more. What the task writes is then held by no other format.

@@ -10,7 +10,7 @@ namespace consort {
 struct RepeatState;
 struct SubmissionDraft;
 
-// First checks that do not need the task's name, then those that do. again: the turn before has ended.
+// First the checks without the task's name, then the ones that need it. again: the turn before has ended.
 consort_status read_more(SubmissionDraft &, const consort_task_desc &, RepeatState *again) noexcept;
 consort_status enter_order(SubmissionDraft &, const consort_task_desc &) noexcept;
 // Under the right: the task will be sent, and nothing may fail any more.

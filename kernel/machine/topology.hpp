@@ -1,6 +1,6 @@
 // The room machine: spaces, units and links as drivers report them, measured speeds of links, routes, teams, cores, and
-// coherence as a function of events. It includes plugin and base. Start with topology.hpp, then route.hpp and
-// coherence.hpp.
+// coherence as a function of events. It includes plugin and base; task and above use it. Start with topology.hpp, then
+// route.hpp and coherence.hpp.
 //
 // topology.hpp — the machine as its drivers report it: devices, their spaces and units, and the links between spaces.
 //

@@ -22,27 +22,27 @@ bool Eviction::is_stuck(uint32_t space) const noexcept {
   return !transfers_.under_way() && !order_.pinned(space) && !stores_[space].later && !policy_.is_asking(space);
 }
 
-Outcome Eviction::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept {
+Outcome Eviction::make_room(uint32_t space, uint64_t bytes, const Staging *requester) noexcept {
   if (!cache_.is_counted(space)) return Outcome::kDone;
   const Store &store = stores_[space];
-  const bool may_ask = for_whom && for_whom->worker && !store.clearing;
+  const bool may_ask = requester && requester->worker && !store.clearing;
   if (may_ask && cache_.lacks(space, bytes) && cache_.lacks(space, bytes, store.saving) &&
       policy_.ask(space, bytes) == Outcome::kPending)
     return Outcome::kPending;
-  if (cache_.lacks(space, bytes) && !store.clearing) clear(space, bytes, for_whom);
+  if (cache_.lacks(space, bytes) && !store.clearing) clear(space, bytes, requester);
   if (cache_.lacks(space, bytes)) return Outcome::kPending;
   if (may_ask) policy_.next_asks_anew(space);
   return Outcome::kDone;
 }
 
 // Drops and saves until the memory is free, or will be when the saves have ended.
-void Eviction::clear(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept {
+void Eviction::clear(uint32_t space, uint64_t bytes, const Staging *requester) noexcept {
   Store &store = stores_[space];
   store.clearing = true;
   store.later = false;
   order_.look_ahead(space);
   const auto needed = [&](const Replica &r) {
-    return for_whom && std::any_of(for_whom->items.begin(), for_whom->items.end(),
+    return requester && std::any_of(requester->items.begin(), requester->items.end(),
                                    [&](const auto &i) { return &holder(*i.replica) == &r; });
   };
   order_.show(space, [&](Replica &r) {
@@ -175,7 +175,7 @@ void Eviction::set_aside(Datum &d) noexcept {
   }
 }
 
-// Saves owned replicas that would go first, except those that the next task overwrites. No memory is freed for the
+// Saves owned replicas that would go first, except data that the next task overwrites. No memory is freed for the
 // copies.
 void Eviction::save_ahead(uint32_t space, uint32_t percent) noexcept {
   constexpr int kLooks = 16;  // candidates examined

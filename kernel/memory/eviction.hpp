@@ -19,7 +19,7 @@ class Eviction {
 
   // Frees `bytes`. kDone: they are free, or the space is not counted. kPending: not yet; saves were started if
   // possible, and each end of one calls again. Nothing is reserved for the caller.
-  Outcome make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept;
+  Outcome make_room(uint32_t space, uint64_t bytes, const Staging *requester) noexcept;
   // Uses free memory and replicas that no task wants. Returns true if that suffices.
   bool free_room(uint32_t space, uint64_t bytes) noexcept;
   // Returns whether nothing in flight or in use will ever free memory there.
@@ -57,7 +57,7 @@ class Eviction {
     uint64_t saving = 0;    // bytes that saves in flight will free
     SpaceStatistics statistics;
   };
-  void clear(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept;
+  void clear(uint32_t space, uint64_t bytes, const Staging *requester) noexcept;
   uint32_t place_for(Replica &, Room);
   bool has_room(const Replica &, uint32_t space, Room) noexcept;
 

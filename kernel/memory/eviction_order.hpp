@@ -2,7 +2,7 @@
 //
 // A replica is listed while it has memory, no task or copy uses it (it is not pinned), and nothing else keeps it
 // (Replica::stays()). Listed replicas stand in the order of their last use. After the first shortage of memory they are
-// also kept in the order of eviction: worthless contents, then by next use, then those that need no save, then the
+// also kept in the order of eviction: worthless contents, then by next use, then replicas that need no save, then the
 // longest unused. Owned by Memory; each function is called under Memory's mutex, except those marked [any].
 #pragma once
 #include <vector>

@@ -55,7 +55,7 @@ bool EvictionPolicy::consult(MemoryLock &lock, uint32_t space, const Staging *fi
   return true;
 }
 
-// Replicas that may go, except those that the request needs, in the order of eviction: as many as a policy is shown.
+// Replicas that may go and that the request does not need, in the order of eviction: as many as a policy is shown.
 std::vector<EvictionPolicy::Candidate> EvictionPolicy::candidates(uint32_t space, const Staging *first) const {
   constexpr size_t kMost = 256;
   static_assert(kMost < 1u << Replica::kPlaceBits);

@@ -191,7 +191,7 @@ void Fetches::tell(Staging &s, const Transfer &t, consort_status status, bool th
   });
 }
 
-// If it waited for one copy of several data, it fetches those that are still missing.
+// If it waited for one copy of several data, it fetches the data that are still missing.
 void Fetches::awaits_one_less(Staging &s) noexcept {
   if (!Stagings::has_landed(s)) return;
   for (const auto &item : s.items)

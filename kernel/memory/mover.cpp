@@ -228,7 +228,7 @@ void Mover::choose_all() noexcept {
   for (size_t i = 0; nbatch_ < kBatch && i < std::min(waiting_.size(), kFar) && inflight_ + nbatch_ < depth_;)
     if (choose(waiting_[i], false)) waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
     else ++i;
-  // Few at a time, because an urgent copy does not overtake those that the device has.
+  // Few at a time, because an urgent copy does not overtake copies that the device has.
   while (waiting_.empty() && !wished_.empty() && nbatch_ < kBatch && inflight_ + nbatch_ < depth_) {
     Op *const first = wished_.begin()->second;
     if (!flow(first->op.u.copy).has_room_for_wishes(inflight_ + nbatch_, flying_) || !choose(first, true)) break;
@@ -256,7 +256,7 @@ bool Mover::finish_polled(ThreadState &thread) noexcept {
   return n > 0;
 }
 
-// Likewise those that the driver pushed.
+// Likewise completions that the driver pushed.
 bool Mover::finish_pushed(ThreadState &thread) noexcept {
   consort_done done[32];
   bool did = false;

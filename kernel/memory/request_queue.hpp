@@ -1,4 +1,4 @@
-// request_queue.hpp — all unfinished requests, and for each space those that wait for memory or a route.
+// request_queue.hpp — all unfinished requests, and for each space the ones that wait for memory or a route.
 //
 // Owned by Memory; each function is called under Memory's mutex.
 #pragma once

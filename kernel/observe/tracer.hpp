@@ -1,5 +1,5 @@
 // The room observe: traces, reports, the log of the graph, explanations of a standstill, offsets for debuggers. It
-// changes nothing that it looks at. It includes every room below; memory and api use it. Start with tracer.hpp, then
+// only reads the state of other rooms. It includes every room below; memory and api use it. Start with tracer.hpp, then
 // explain.hpp.
 //
 // tracer.hpp — records a bounded number of runs of each worker, copies, and the policy's expectations, and writes them

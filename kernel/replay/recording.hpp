@@ -1,5 +1,5 @@
 // The room replay: sequences of tasks that are recorded once and run many times. It includes exec, graph and below;
-// memory and api use it. Start with recording.hpp, then recorder.hpp (how one is made) and replay.hpp (how it runs).
+// observe and api use it. Start with recording.hpp, then recorder.hpp (how one is made) and replay.hpp (how it runs).
 //
 // recording.hpp — a sequence of tasks with resolved dependencies that can run repeatedly.
 //

@@ -158,7 +158,7 @@ class DataTable {
   // same layout and sizes, without a home. Hidden: an internal datum, not counted
   Result<Datum *> add_like(const Datum &, Show, const char *name = nullptr);
   template <class F>
-  // calls f for those that have a layout; precondition: none is added or removed meanwhile
+  // calls f for each datum with a layout; precondition: none is added or removed meanwhile
   void each(F f) const {
     for (uint32_t i = 1; i < arena_.carved(); ++i)
       if (Datum &d = *arena_.at(i); d.layout) f(d);

@@ -18,7 +18,7 @@ class Waiters {
  public:
   // False: no thread waits. Call after light(), which pairs with the heavy fence of WaitCondition::announce().
   bool any() const noexcept { return n_.load(std::memory_order_relaxed) != 0; }
-  // Wakes the threads that wait for this group, and those that wait for no single group.
+  // Wakes the threads that wait for this group, and threads that wait for no single group.
   void wake(const Group *idle = nullptr) noexcept;
 
  private:

@@ -69,9 +69,9 @@ void Worker::held_to_lease(ThreadState &thread) noexcept {
 }
 
 void Worker::ask_for_lease(ThreadState &thread) noexcept {
-  uint32_t nobody = 0;
+  uint32_t none = 0;
   if (!has_queue && token.load(std::memory_order_relaxed) == token::kHeld)
-    asked.compare_exchange_strong(nobody, token::lease(thread.id), std::memory_order_relaxed);
+    asked.compare_exchange_strong(none, token::lease(thread.id), std::memory_order_relaxed);
 }
 
 void Worker::wake_duty() noexcept {

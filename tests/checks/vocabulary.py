@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 """kernel/ names no device, vendor, policy, layout, disk or network. Two rules:
   1. no word of tests/words.txt, as a whole word or as a part of an identifier, in code or comment;
-  2. no string literal that is the name of a plugin of plugins/: the kernel asks for a plugin by its properties."""
+  2. no string literal that is the name of a plugin of plugins/: the kernel asks for a plugin by its properties.
+
+Sources name things, not persons. One rule for kernel/, sdk/, plugins/ and tools/:
+  3. no word of PERSONS in a comment or an identifier: a comment's subject is a thing of the program (the worker, the copy)."""
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PERSONS = {'who', 'whom', 'whoever', 'somebody', 'someone', 'anybody', 'anyone', 'nobody', 'everybody', 'everyone'}
+THOSE = re.compile(r'\bthose (?:that|who)\b', re.IGNORECASE)
+LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')  # texts may speak of the user
 
 
 def read_words():
@@ -32,6 +38,20 @@ def parts(identifier):
         yield f'{a}_{b}'.lower()
 
 
+def persons():
+    """(count of files, faults) of rule 3."""
+    files = sorted(f for folder in ('kernel', 'sdk', 'plugins', 'tools') for f in (ROOT / folder).rglob('*')
+                   if f.suffix in ('.c', '.cpp', '.h', '.hpp', '.cl', '.cu'))
+    faults = {}
+    for file in files:
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            line = LITERAL.sub('""', line)
+            hits = [w for w in re.findall(r'[A-Za-z_]\w*', line) if not PERSONS.isdisjoint(parts(w))] + THOSE.findall(line)
+            for hit in hits:
+                faults.setdefault(file, []).append(f'{file.relative_to(ROOT)}:{number}: "{hit}" is a person')
+    return len(files), faults
+
+
 def main():
     words, allowed = read_words()
     plugins = {p.name for p in (ROOT / 'plugins').glob('*/*') if p.is_dir()} - {'auto'}  # settings have that value, too
@@ -52,7 +72,13 @@ def main():
         print(*found, sep='\n', end='\n' if found else '')
     if bad_files:
         print('the kernel names a thing of a plugin: rename it, move it into its plugin, or ask for a property instead')
-    print(f'{len(files) - bad_files} passed, {bad_files} failed')
+    n, faults = persons()
+    for found in faults.values():
+        print(*found, sep='\n')
+    if faults:
+        print('a comment or a name speaks of a person: name the thing of the program (CONTRIBUTING.md, house rules)')
+    bad_files += len(faults)
+    print(f'{len(files) + n - bad_files} passed, {bad_files} failed')
     sys.exit(bad_files > 0)
 
 

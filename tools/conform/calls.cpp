@@ -22,7 +22,7 @@ struct Watched {
   Calls::Kind kind;
 };
 
-// Allocation functions: those that return NULL on failure, then those that throw.
+// Allocation functions: first the ones that return NULL on failure, then the ones that throw.
 constexpr Watched kWatched[] = {
     {"malloc", Calls::kMemory},
     {"calloc", Calls::kMemory},

@@ -153,8 +153,8 @@ std::string badge_of(const Tally &t) {
     const uint32_t n = t.count(e);
     return n ? ", " + std::to_string(n) + " " + what : std::string();
   };
-  const std::string who = s.note.kind ? s.name() + " " + s.note.version + " " + kind_name(s.note.kind) : s.path;
-  return std::string(t.conforms() ? "conforms: " : "does not conform: ") + who + " level " + std::to_string(s.level) + " (" +
+  const std::string subject = s.note.kind ? s.name() + " " + s.note.version + " " + kind_name(s.note.kind) : s.path;
+  return std::string(t.conforms() ? "conforms: " : "does not conform: ") + subject + " level " + std::to_string(s.level) + " (" +
          std::to_string(t.rows.size()) + " cases" + counted(Ending::kFailed, "failed") +
          counted(Ending::kUnsupported, "unsupported") + counted(Ending::kExpectedFailure, "expected to fail") +
          counted(Ending::kUnexpectedPass, "unexpectedly passing") + ")";

@@ -17,8 +17,8 @@ class Stepper {
   static bool can();
   explicit Stepper(const std::string &path);               // of the loaded plugin
 
-  // Runs the call, counts its instructions in the file, and chooses the stops. All if there are few; else those that
-  // lock memory or call out of the file, and some between them. `most`: limit of all executed instructions.
+  // Runs the call, counts its instructions in the file, and chooses the stops. All if there are few; else the ones
+  // that lock memory or call out of the file, and some between them. `most`: limit of all executed instructions.
   std::vector<uint64_t> points(const std::function<void()> &call, uint64_t most, uint64_t most_points = 120) const;
 
   enum class Other { kEnded, kWaited, kNotStopped };       // while the call was stopped; kNotStopped: it had ended before

@@ -164,8 +164,8 @@ class Checks {
       switch (now.site.tag) {
         case Tag::kControl: {
           const auto me = reinterpret_cast<uintptr_t>(&this_thread);
-          uintptr_t who = 0;
-          if (o.control.compare_exchange_strong(who, me, std::memory_order_acquire) || who == me)
+          uintptr_t holder = 0;
+          if (o.control.compare_exchange_strong(holder, me, std::memory_order_acquire) || holder == me)
             ++o.depth, control_ = true;
           else
             told(" while another thread is inside a [control] function of it");

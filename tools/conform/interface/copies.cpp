@@ -1,11 +1,11 @@
-// Runs: which bytes go where when a datum is copied.
+// Runs: the bytes that a copy of a datum moves.
 #include <algorithm>
 #include "layout.hpp"
 
 namespace conform {
 namespace {
 
-// Whose gaps are kept: what was written is what the moves say, and nothing else.
+// For data whose gaps must be kept: returns whether a byte was written that the moves do not name.
 bool differs_elsewhere(const Moves &m, const std::vector<unsigned char> &before, const Arena &now) {
   for (size_t i = 0; i < before.size(); ++i)
     if (m.from[i] == kNowhere && before[i] != now.data()[i]) return true;
@@ -19,23 +19,23 @@ CONFORM_CASE(I, 12, behaviour, runs_write_each_byte_once) {
   if (l.packs_only()) t.skip("it says CONSORT_IF_PACK_ONLY: it has no runs");
   for (const Sample &s : l.samples) {
     const Datum home = l.home(s), other = l.home(s), replica = l.replica(home.shape), second = l.replica(home.shape, 1);
-    const struct { const Datum &src, &dst; const char *who; } ways[] = {{home, replica, "a copy from home to a replica"},
+    const struct { const Datum &src, &dst; const char *operation; } ways[] = {{home, replica, "a copy from home to a replica"},
                                                                        {replica, home, "a copy from a replica to home"},
                                                                        {replica, second, "a copy from replica to replica"},
                                                                        {home, other, "a copy from home to another home"}};
     const uint64_t bytes = l.ops.bytes(home.shape.at());
-    std::vector<bool> of_home(home.arena->size());  // what the first way reads there, the second writes
+    std::vector<bool> of_home(home.arena->size());  // what the first path reads there, the second writes
     for (const auto &w : ways) {
-      const Moves m = follow(t, l.runs(home.shape, w.src.view, w.dst.view), *w.src.arena, *w.dst.arena, w.who);
+      const Moves m = follow(t, l.runs(home.shape, w.src.view, w.dst.view), *w.src.arena, *w.dst.arena, w.operation);
       if (!m.good) continue;
-      t.check(m.bytes == bytes, "%s is of %llu bytes, bytes() says %llu (%s)", w.who, static_cast<unsigned long long>(m.bytes),
+      t.check(m.bytes == bytes, "%s is of %llu bytes, bytes() says %llu (%s)", w.operation, static_cast<unsigned long long>(m.bytes),
               static_cast<unsigned long long>(bytes), l.text(home.shape).c_str());
       for (const unsigned n : m.read)
-        if (!t.check(n <= 1, "%s reads a byte %u times (%s)", w.who, n, l.text(home.shape).c_str())) break;
+        if (!t.check(n <= 1, "%s reads a byte %u times (%s)", w.operation, n, l.text(home.shape).c_str())) break;
       if (&w == &ways[0]) std::copy(m.read.begin(), m.read.end(), of_home.begin());
       bool same = true;
       for (size_t i = 0; &w == &ways[1] && i < of_home.size(); ++i) same = same && of_home[i] == (m.from[i] != kNowhere);
-      t.check(same, "%s writes other bytes than a copy from there reads (%s)", w.who, l.text(home.shape).c_str());
+      t.check(same, "%s writes other bytes than a copy from there reads (%s)", w.operation, l.text(home.shape).c_str());
     }
   }
 }

@@ -34,7 +34,7 @@ Layout::Layout(Trial &trial, bool wants_samples)
   if (!sampler_) sampler_ = dense_sampler(name_, ops, t.random().next(), most);
   if (!sampler_) sampler_ = sparse_sampler(name_, ops, t.random().next(), most);
   if (!sampler_)
-    t.skip("nobody knows what the registration arguments of \"%s\" are: answer get(\"consort.conform.interface/1\") with some (consort/samples.h)",
+    t.skip("the kit does not know the registration arguments of \"%s\": answer get(\"consort.conform.interface/1\") with some (consort/samples.h)",
            name());
   for (uint32_t i = 0; i < kMostSamples; ++i) {
     Sample s{i, {}, {}};
@@ -56,7 +56,7 @@ Layout::Layout(Trial &trial, const consort_interface_ops &o, const std::string &
   if (!ops.filters) ops.nfilters = 0;
 }
 
-// What it holds stays loaded to the end of the case's process.
+// Loaded plugins stay loaded to the end of the case's process.
 Layout *Layout::find(const char *wanted) {
   if (!wanted || name_ == wanted) return this;
   for (auto &o : others_)
@@ -102,7 +102,7 @@ std::vector<consort_addr> Layout::place(Arena &arena, const std::vector<consort_
     const uint64_t align = std::max<uint64_t>(b.align, 1);
     end = (end + align - 1) / align * align;
     at.push_back({reinterpret_cast<uintptr_t>(arena.data()), end});
-    end += b.bytes + 32;  // somebody else's
+    end += b.bytes + 32;  // other bytes between the blocks
   }
   return at;
 }
@@ -169,14 +169,14 @@ std::vector<unsigned char> Layout::packed(const Datum &d) {
   return {buffer.data(), buffer.data() + n};
 }
 
-Moves follow(Trial &t, const std::vector<consort_run> &runs, const Arena &src, const Arena &dst, const char *who) {
+Moves follow(Trial &t, const std::vector<consort_run> &runs, const Arena &src, const Arena &dst, const char *operation) {
   Moves m;
   m.from.assign(dst.size(), kNowhere);
   m.read.assign(src.size(), 0);
   for (size_t i = 0; i < runs.size(); ++i) {
     const consort_run &r = runs[i];
     if (!t.check(r.run > 0 && r.n[0] > 0 && r.n[1] > 0 && r.run <= dst.size() && r.n[0] <= dst.size() && r.n[1] <= dst.size(),
-                 "run %zu of %s is %llu bytes, %llu x %llu times", i, who, static_cast<unsigned long long>(r.run),
+                 "run %zu of %s is %llu bytes, %llu x %llu times", i, operation, static_cast<unsigned long long>(r.run),
                  static_cast<unsigned long long>(r.n[0]), static_cast<unsigned long long>(r.n[1])))
       return m.good = false, m;
     for (uint64_t z = 0; z < r.n[1]; ++z)
@@ -184,13 +184,13 @@ Moves follow(Trial &t, const std::vector<consort_run> &runs, const Arena &src, c
         const auto step = [&](const int64_t *s) { return static_cast<uint64_t>(s[0]) * y + static_cast<uint64_t>(s[1]) * z; };
         const int64_t from = src.find(r.src.base + r.src.off + step(r.src_step), r.run);
         const int64_t to = dst.find(r.dst.base + r.dst.off + step(r.dst_step), r.run);
-        if (!t.check(from >= 0, "run %zu of %s reads outside of the datum's memory", i, who) ||
-            !t.check(to >= 0, "run %zu of %s writes outside of the datum's memory", i, who))
+        if (!t.check(from >= 0, "run %zu of %s reads outside of the datum's memory", i, operation) ||
+            !t.check(to >= 0, "run %zu of %s writes outside of the datum's memory", i, operation))
           return m.good = false, m;
         for (uint64_t k = 0; k < r.run; ++k) {
           int64_t &at = m.from[static_cast<size_t>(to) + k];
           if (at != kNowhere) {
-            t.check(false, "run %zu of %s writes byte %zu of the datum's memory again", i, who, static_cast<size_t>(to) + k);
+            t.check(false, "run %zu of %s writes byte %zu of the datum's memory again", i, operation, static_cast<size_t>(to) + k);
             return m.good = false, m;
           }
           at = from + static_cast<int64_t>(k);

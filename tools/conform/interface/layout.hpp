@@ -1,4 +1,4 @@
-// layout.hpp — an interface under judgement: its functions, its samples, and data of it as the kernel makes them.
+// layout.hpp — an interface under test: its functions, its samples, and data of it as the kernel makes them.
 #pragma once
 #include <functional>
 
@@ -7,10 +7,10 @@
 
 namespace conform {
 
-// A space as a driver describes it: 0 is the CPU's, 1 one whose addresses mean nothing to the CPU.
+// A space as a driver describes it: 0 is the CPU's; addresses of 1 mean nothing to the CPU.
 consort_space_desc some_space(uint32_t i);
 
-// What an array function answers, in full; what it writes beyond is seen by CONSORT-I-10.
+// Returns the complete result of an array function; CONSORT-I-10 checks that it writes no more than fits.
 template <class T, class F>
 std::vector<T> all_of(Trial &t, const char *name, F f) {
   const uint32_t n = f(nullptr, 0);
@@ -20,7 +20,7 @@ std::vector<T> all_of(Trial &t, const char *name, F f) {
   return all;
 }
 
-// One replica of a datum: shape and view, and where its bytes are.
+// One replica of a datum: shape and view, and its bytes.
 struct Datum {
   Pod shape, view;
   std::unique_ptr<Arena> arena;
@@ -28,22 +28,22 @@ struct Datum {
 
 class Layout {
  public:
-  // Starts the subject. The case is unsupported where there are no samples.
+  // Starts the subject. Skips the case if there are no samples.
   explicit Layout(Trial &, bool samples = true);
 
-  // -- data; each call makes another arena --------------------------------------------------------------------------
-  Datum home(const Sample &);                              // as registration makes it
-  Datum replica(const Pod &shape, uint32_t space = 0);     // as the kernel makes it, its blocks anywhere in the arena
+  // -- data; each call makes another arena ---------------------------------------------------------------------------
+  Datum home(const Sample &);                              // as at its registration
+  Datum replica(const Pod &shape, uint32_t space = 0);     // as made by the kernel, its blocks anywhere in the arena
   static std::vector<consort_addr> place(Arena &, const std::vector<consort_block> &);
 
-  // -- answers ------------------------------------------------------------------------------------------------------
+  // -- results -------------------------------------------------------------------------------------------------------
   std::vector<consort_block> blocks(const Pod &shape, uint32_t space = 0);
   std::vector<consort_extent> extents(const Datum &d) { return extents(d.shape, d.view); }
   std::vector<consort_extent> extents(const Pod &shape, const Pod &view);
   std::vector<consort_run> runs(const Pod &shape, const Pod &src, const Pod &dst);
   std::vector<unsigned char> wire(const Pod &shape);
   std::string text(const Pod &shape);
-  std::vector<unsigned char> packed(const Datum &);        // need() that it can be
+  std::vector<unsigned char> packed(const Datum &);        // need() that it can be packed
 
   bool packs_only() const { return ops.flags & CONSORT_IF_PACK_ONLY; }
   const char *name() const { return name_.c_str(); }
@@ -52,9 +52,9 @@ class Layout {
   std::vector<Sample> samples;
   Trial &t;
 
-  // Of another interface, for children that are of it; without samples.
+  // Of another interface, for children of that interface; without samples.
   Layout(Trial &, const consort_interface_ops &, const std::string &name);
-  // That interface, found beside the subject or among the plugins of this installation; nullptr: it is not there.
+  // Returns that interface, from the subject's folder or from the plugins of this installation; nullptr: not found.
   Layout *find(const char *name);
   Plugin *plugin() { return plugin_.get(); }
   Sampler &sampler() { return *sampler_; }
@@ -66,19 +66,19 @@ class Layout {
   std::vector<std::unique_ptr<Layout>> others_;
 };
 
-// Where each byte of one arena comes from in the other, by the runs; kNowhere for those that they do not write.
+// For each byte of one arena its source in the other, according to the runs; kNowhere for bytes that they do not write.
 constexpr int64_t kNowhere = -1;
 struct Moves {
   std::vector<int64_t> from;          // for each byte of dst: the offset in src
-  std::vector<unsigned> read;         // how often each byte of src is read
-  uint64_t bytes = 0;                 // in all
-  bool good = true;                   // no byte lies outside, none is written twice
+  std::vector<unsigned> read;         // number of reads of each byte of src
+  uint64_t bytes = 0;                 // total
+  bool good = true;                   // no byte is outside, none is written twice
 };
-// Says what is outside of either arena or written twice, as what `who` does.
-Moves follow(Trial &, const std::vector<consort_run> &, const Arena &src, const Arena &dst, const char *who);
+// Reports bytes that are outside of either arena or written twice. `operation`: the operation, for the report.
+Moves follow(Trial &, const std::vector<consort_run> &, const Arena &src, const Arena &dst, const char *operation);
 void carry_out(const Moves &, const Arena &src, Arena &dst);
 
-// Which bytes of an arena the extents hold; outside(i) is told of those that lie outside.
+// Returns the bytes of an arena that the extents contain; calls outside(i) for those outside.
 std::vector<bool> held_by(const std::vector<consort_extent> &, const Arena &, const std::function<void(size_t i)> &outside);
 
 }  // namespace conform

@@ -1,4 +1,4 @@
-// Shapes on the wire, and everything that may arrive in their place.
+// Shapes on the wire, and invalid data in their place.
 #include <cstdio>
 #include <fstream>
 
@@ -7,7 +7,7 @@
 namespace conform {
 namespace {
 
-// All that a shape answers, as far as it means something.
+// The results about a shape, as far as they are defined.
 struct Answers {
   uint64_t footprint, bytes;
   std::string text;
@@ -28,7 +28,7 @@ size_t peak_kib() {
   return 0;
 }
 
-// A shape that was taken from somebody not to be trusted: whatever is derived from it stays within numbers.
+// A shape decoded from untrusted bytes: all results derived from it stay within bounds.
 bool is_sound(Layout &l, const Pod &shape, const char *whence) {
   Trial &t = l.t;
   t.doing("bytes() of a shape %s", whence);
@@ -142,11 +142,11 @@ CONFORM_CASE(I, 32, fault, decode_believes_nothing) {
       const auto any = [&] { return t.random().below(wire.size()); };
       switch (i % 4) {
         case 0: hostile.data()[any()] ^= static_cast<char>(1u << t.random().below(8)); break;
-        case 1:  // what is behind the first four bytes, which often say whose it is
+        case 1:  // the contents after the first four bytes, which often are a signature
           for (size_t k = t.random().one_in(8) ? 0 : 4; k < wire.size(); ++k) hostile.data()[k] = static_cast<char>(t.random().next());
           break;
         default:
-          for (uint64_t k = 1 + t.random().below(2); k-- > 0;) {  // numbers of 4 or 8 bytes, wherever they may stand
+          for (uint64_t k = 1 + t.random().below(2); k-- > 0;) {  // numbers of 4 or 8 bytes, at any place
             const size_t width = t.random().one_in(2) ? 8 : 4, at = any() / 4 * 4;
             const uint64_t value = nasty(t.random());
             if (at + width <= wire.size()) std::memcpy(hostile.data() + at, &value, width);
@@ -201,7 +201,7 @@ CONFORM_CASE(I, 33, fault, registration_believes_nothing) {
 
 CONFORM_CASE(I, 34, fault, unpack_writes_only_the_datum) {
   Layout l(t);
-  if (l.packs_only()) t.skip("it says CONSORT_IF_PACK_ONLY: which bytes are the datum's is told by nobody");
+  if (l.packs_only()) t.skip("it says CONSORT_IF_PACK_ONLY: the bytes of a datum are unknown");
   uint64_t taken = 0, tried = 0;
   for (const Sample &s : l.samples) {
     const Datum home = l.home(s);

@@ -58,13 +58,13 @@ CONFORM_CASE(S, 7, behaviour, refuses_another_epoch) {
 CONFORM_CASE(S, 8, behaviour, opens_again) {
   Stage s(t, workers_of({2, 1}), 120);
   Instance i(t, s.plugin, s.machine, s.tasks);
-  const std::vector<uint32_t> nobody;
+  const std::vector<uint32_t> none;
   for (uint64_t epoch = 8; epoch < 8 + t.scaled(6, 60); ++epoch) {
     must_push(t, i, static_cast<uint32_t>(t.random().below(3)), s.tasks.range(0, 60));
     for (int k = 0; k < 9; ++k) i.pop(static_cast<uint32_t>(t.random().below(3)));
     i.drain(CONSORT_NEVER);
     t.check(s.tasks.count_in() == 0, "drain has not given all back");
-    t.check(i.workers(nobody, {2}) >= 0 && i.workers({2}, nobody) >= 0, "workers fails on a closed instance: %s",
+    t.check(i.workers(none, {2}) >= 0 && i.workers({2}, none) >= 0, "workers fails on a closed instance: %s",
             s.plugin.host().failure().c_str());
     i.drain(epoch);
     t.check(!i.push_as(epoch - 1, 0, s.tasks.range(60, 61)), "push takes tasks of epoch %llu after drain has set %llu",

@@ -167,7 +167,7 @@ CONFORM_CASE(S, 17, behaviour, pushed_again) {
   check_all_out(t, tasks);
 }
 
-CONFORM_CASE(S, 19, behaviour, keeps_what_nobody_can_run) {
+CONFORM_CASE(S, 19, behaviour, keeps_tasks_that_no_worker_can_run) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2, 1}));

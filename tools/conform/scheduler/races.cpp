@@ -59,7 +59,7 @@ void look_for_visitor(Trial &t, const Visit &v) {
 
 }  // namespace
 
-CONFORM_CASE(S, 21, threads, quiesce_sees_who_is_inside) {
+CONFORM_CASE(S, 21, threads, quiesce_sees_calls_inside) {
   need_stepper(t);
   const Visit visits[] = {
       {"pop", [](RaceStage &s) { s.instance.pop(0); }},

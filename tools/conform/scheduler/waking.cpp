@@ -82,8 +82,8 @@ void wake(Trial &t, std::vector<uint32_t> klass, bool told) {
 
 }  // namespace
 
-CONFORM_CASE(S, 10, behaviour, wakes_somebody) { wake(t, workers_of({4}), false); }
-CONFORM_CASE(S, 10, behaviour, wakes_somebody_who_can) { wake(t, workers_of({3, 2}), true); }
+CONFORM_CASE(S, 10, behaviour, wakes_a_worker) { wake(t, workers_of({4}), false); }
+CONFORM_CASE(S, 10, behaviour, wakes_a_worker_that_can) { wake(t, workers_of({3, 2}), true); }
 
 CONFORM_CASE(S, 11, behaviour, wakes_one_of_a_hundred) { wake(t, workers_of({70, 10}), false); }
 CONFORM_CASE(S, 11, behaviour, wakes_one_of_two_hundred) { wake(t, workers_of({130, 70}), false); }
@@ -142,7 +142,7 @@ CONFORM_CASE(S, 13, behaviour, publishes_nothing_when_empty) {
     t.check(!u.published[w] || u.of(w) <= 0, "urgency publishes %d for worker %u after drain", u.of(w), w);
 }
 
-CONFORM_CASE(S, 14, behaviour, passes_nobody_over) {
+CONFORM_CASE(S, 14, behaviour, starves_no_task) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   constexpr uint32_t kWorkers = 4, kBacklog = 64;

@@ -26,7 +26,7 @@ struct UnderWay {
     if (const uint64_t cookie = w.a().try_post(m))
       cookies.push_back(cookie), receives.push_back(m.kind == CONSORT_MSG_RECV);
   }
-  // All of them must end; those that only the loss can end, with E_PEER_LOST. The event comes once, after all of them.
+  // All of them must end, with E_PEER_LOST where only the loss can end them. The event comes once, after all of them.
   void must_end(const char *how, bool with_event) {
     Rank &a = w.a();
     const uint32_t b = w.b().number();
@@ -112,7 +112,7 @@ CONFORM_CASE(T, 41, behaviour, a_peer_that_disconnects_is_lost) {
   u.cancel_any();
 }
 
-CONFORM_CASE(T, 42, behaviour, who_disconnects_leaves_nothing_under_way) {
+CONFORM_CASE(T, 42, behaviour, a_disconnect_leaves_nothing_in_progress) {
   World w(t);
   Block theirs(4096);
   UnderWay u(t, w);

@@ -68,14 +68,14 @@ CONFORM_CASE(T, 10, behaviour, a_receive_takes_what_matches) {
                            {0, 0, uint64_t{1} << 32, false}};
   for (const Try &x : tries)
     for (const bool receive_first : {true, false})
-      for (const uint32_t whom : {a, static_cast<uint32_t>(CONSORT_NONE)}) {
+      for (const uint32_t source : {a, static_cast<uint32_t>(CONSORT_NONE)}) {
         t.doing("tag 0x%llx for a receive with 0x%llx that ignores 0x%llx", static_cast<unsigned long long>(x.sent),
                 static_cast<unsigned long long>(x.tag), static_cast<unsigned long long>(x.ignore));
         Block from(4, 1), to(4, 0);
         uint64_t r = 0, s = 0;
-        if (receive_first) r = w.post(w.b(), receive_of(whom, to.addr(), 4, x.tag, x.ignore));
+        if (receive_first) r = w.post(w.b(), receive_of(source, to.addr(), 4, x.tag, x.ignore));
         s = w.post(w.a(), send_of(b, from.addr(), 4, x.sent));
-        if (!receive_first) r = w.post(w.b(), receive_of(whom, to.addr(), 4, x.tag, x.ignore));
+        if (!receive_first) r = w.post(w.b(), receive_of(source, to.addr(), 4, x.tag, x.ignore));
         if (x.matches) {
           w.end(w.b(), r);
         } else {
@@ -123,11 +123,11 @@ CONFORM_CASE(T, 11, behaviour, the_oldest_of_a_peer_first) {
     const consort_done d = w.end(w[to], r);
     uint64_t number;
     std::memcpy(&number, into.data(), sizeof number);
-    const size_t who = w.is_alone() ? 0 : d.source;
-    if (!t.check(who < from && d.tag < 2, "a message is told as one of rank %u with tag %llu", d.source,
+    const size_t sender = w.is_alone() ? 0 : d.source;
+    if (!t.check(sender < from && d.tag < 2, "a message is told as one of rank %u with tag %llu", d.source,
                  static_cast<unsigned long long>(d.tag)))
       return;
-    const size_t got = 2 * who + d.tag;
+    const size_t got = 2 * sender + d.tag;
     t.check(number == next[got] && (!any_tag || next[got] <= next[got ^ 1]),
             "message %llu of rank %u comes while an older one that matches, %llu, has not come",
             static_cast<unsigned long long>(number), d.source,
@@ -366,7 +366,7 @@ CONFORM_CASE(T, 19, fault, what_means_nothing_ends_with_an_error) {
   }
 }
 
-CONFORM_CASE(T, 20, behaviour, memory_for_what_nobody_receives_has_a_limit) {
+CONFORM_CASE(T, 20, behaviour, memory_for_unreceived_messages_has_a_limit) {
   World w(t);
   w.must(CONSORT_TC_TAGGED, "messages by tag");
   const auto kib = [] {

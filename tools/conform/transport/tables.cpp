@@ -118,7 +118,7 @@ CONFORM_CASE(T, 4, fault, connect_believes_nothing) {
   }
 }
 
-CONFORM_CASE(T, 5, behaviour, who_has_another_secret_stays_out) {
+CONFORM_CASE(T, 5, behaviour, a_rank_with_another_secret_stays_out) {
   JobOptions one;
   one.job = fresh_job();
   JobOptions last = one, shorter = one, none = one;
@@ -130,7 +130,7 @@ CONFORM_CASE(T, 5, behaviour, who_has_another_secret_stays_out) {
   must_stay_apart(t, none, one, "one has no secret");
 }
 
-CONFORM_CASE(T, 6, behaviour, the_secret_is_shown_to_nobody) {
+CONFORM_CASE(T, 6, behaviour, the_secret_is_never_shown) {
   World w(t);
   const std::vector<uint8_t> &secret = w.job().secret;
   const auto tells = [&](const auto &text) {  // half of it would be too much
