@@ -132,6 +132,30 @@ const Case kCases[] = {
      "gives more or fewer data and arguments"},
     {"returning_nothing", "const Codelet no{\"no\", cpu(returning([](int) {}))};", "returning(): the function returns a value"},
     {"returning_generic", "auto f = returning([n = 0](int) mutable { return ++n; });", "returning(): the function has fixed parameter types and is const"},
+    {"senders",
+     "struct Takes { void set_value(float) && noexcept {} void set_error(std::exception_ptr) && noexcept {} void set_stopped() && noexcept {} }; "
+     "const Codelet sum{\"sum\", cpu(returning([](std::span<const float> s) { return s[0]; }))}; "
+     "auto op = sender(rt, {.priority = 3}, sum, r(x)).connect(Takes{}); op.start();",
+     nullptr},
+    {"receiver_of_no_value",
+     "struct Takes { void set_value() && noexcept {} void set_error(std::exception_ptr) && noexcept {} void set_stopped() && noexcept {} }; "
+     "const Codelet word{\"word\", cpu(returning([](int n) { return std::string(n, 'x'); }))}; auto op = sender(rt, word, 1).connect(Takes{});",
+     "the receiver has no set_value() for what the task returns"},
+    {"receiver_of_no_error",
+     "struct Takes { void set_value() && noexcept {} void set_stopped() && noexcept {} }; auto op = sender(rt, look, r(x)).connect(Takes{});",
+     "the receiver has no set_error(std::exception_ptr)"},
+    {"receiver_of_no_stop",
+     "struct Takes { void set_value() && noexcept {} void set_error(std::exception_ptr) && noexcept {} }; "
+     "auto op = sender(rt, look, r(x)).connect(Takes{});",
+     "the receiver has no set_stopped()"},
+    {"sender_of_a_temporary_codelet", "auto s = sender(rt, Codelet{\"c\", cpu([](int) {})}, 1);", "deleted function"},
+    {"sender_of_too_few", "struct Takes { void set_value() && noexcept {} void set_error(std::exception_ptr) && noexcept {} void set_stopped() && noexcept {} }; "
+     "auto op = sender(rt, scale, rw(x)).connect(Takes{}); op.start();",
+     "gives more or fewer data and arguments"},
+    {"moved_operation",
+     "struct Takes { void set_value() && noexcept {} void set_error(std::exception_ptr) && noexcept {} void set_stopped() && noexcept {} }; "
+     "auto op = sender(rt, look, r(x)).connect(Takes{}); auto other = std::move(op);",
+     "TaskOperation"},
     {"slices_of_views",
      "auto part = x.read().subspan(1); Held<std::span<const float>> &owner = part; auto line = m.acquire().line(2); line[0] = 1; "
      "auto held = x.acquire(); held.first(2)[1] = 3; (void)owner;",
@@ -178,7 +202,7 @@ int compile(const std::vector<const Case *> &cases, const std::filesystem::path 
 TEST(WrongUse, FailsToCompileWithAMessage) {
   const consort_test::Folder folder("wrong-use", std::filesystem::temp_directory_path());
   // Compiled once: the headers take ten times as long as a case.
-  std::ofstream(folder / "all.hpp") << "#include <consort/consort.hpp>\n#include <consort/future.hpp>\n#include <functional>\n#include <string>\n#include <vector>\n";
+  std::ofstream(folder / "all.hpp") << "#include <consort/consort.hpp>\n#include <consort/future.hpp>\n#include <consort/sender.hpp>\n#include <functional>\n#include <string>\n#include <vector>\n";
   ASSERT_EQ(std::system((compiler() + " -std=c++20 -I'" CONSORT_TEST_SOURCE_DIR "/../sdk/include' -x c++-header '" + (folder / "all.hpp") +
                          "' -o '" + (folder / "all.hpp.gch") + "'").c_str()), 0);
   // Cases that compile come first. The others go into as few files as keep cases of the same message apart: the

@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace consort::inline face {
@@ -66,10 +65,7 @@ class TaskAwaiter {
     suspended_ = true;
     status_ = outcome.status;
     if (status_ < 0) try {
-        constexpr std::string_view because = "; because ";
-        const std::string_view all = outcome.text;  // of the task without a body, because of the one that was awaited
-        const std::size_t at = all.find(because);
-        text_ = at == all.npos ? all : all.substr(at + because.size());
+        text_ = text_of_cause(outcome);
       } catch (...) {  // no memory: the status alone
       }
   }

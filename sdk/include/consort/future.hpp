@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -40,6 +41,14 @@ template <class T>
 struct Slot {
   Promised<T> *to;
 };
+
+// The text of a task without a body that came after a failed one: the failed one's own.
+inline std::string_view text_of_cause(const consort_outcome &outcome) noexcept {
+  constexpr std::string_view because = "; because ";
+  const std::string_view all = outcome.text;
+  const std::size_t at = all.find(because);
+  return at == all.npos ? all : all.substr(at + because.size());
+}
 
 template <class F, class R, class... P>
 struct Returning {
