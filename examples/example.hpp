@@ -64,12 +64,6 @@ class Options {
   consort::Settings settings_;
 };
 
-// For consort::Kernel::range: one group of work items, of the size that the kernel's `block` says.
-inline consort_status one_group(void *, const consort_call *, consort_range *io) {
-  io->grid[0] = io->grid[1] = io->grid[2] = 1;
-  return CONSORT_OK;
-}
-
 // The larger of the differences of two ranges, element by element; NaN where one of them is.
 template <class A, class B>
 double difference(const A &a, const B &b) {

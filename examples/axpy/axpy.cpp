@@ -8,7 +8,7 @@
 
 namespace {
 
-using consort::r, consort::rw;
+using consort::read, consort::readwrite;
 
 // Where the runtime drives OpenCL devices, tasks run there as well: a work item for each element. What the kernel takes
 // is picked: the addresses of the task's two data, and its first value.
@@ -23,22 +23,15 @@ constexpr const char *axpy_cu = R"(
     unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
     if (i < n) y[i] += a * x[i];
   })";
-consort::Kernel on_gpu(const char *format) {
-  return {.format = format,
-          .text = axpy_cu,
-          .entry = "axpy",
-          .args = {consort::pass(0), consort::pass(1), consort::pass(1, 1), consort::pass_value(0)}};
-}
-const consort::Codelet axpy{
-    "axpy",
-    consort::cpu([](float a, std::span<const float> x, std::span<float> y) {
-      for (size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
-    }),
-    consort::opencl(consort::Kernel{.format = "cl",
-                                    .text = axpy_cl,
-                                    .entry = "axpy",
-                                    .args = {consort::pass(0), consort::pass(1), consort::pass_value(0)}}),
-    consort::cuda(on_gpu("cuda")), consort::impl("hip", on_gpu("hip"))};
+// What the kernels take, by the places of a submission: axpy's are a, x, y.
+using consort::arg;
+const consort::Launch on_gpu{.args = {arg(1).ptr(), arg(2).ptr(), arg(2).size(0), arg(0)}};
+const consort::Codelet axpy{"axpy", consort::cpu([](float a, std::span<const float> x, std::span<float> y) {
+                              for (size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
+                            }),
+                            consort::opencl_source(axpy_cl, "axpy", {.args = {arg(1).ptr(), arg(2).ptr(), arg(0)}}),
+                            consort::cuda_source(axpy_cu, "axpy", on_gpu),
+                            consort::hip_source(axpy_cu, "axpy", on_gpu)};
 
 }  // namespace
 
@@ -58,7 +51,8 @@ int main(int argc, char **argv) try {
       ys.push_back(rt.vector(std::span(y).subspan(begin, end - begin), "y"));
     }
     for (size_t round = 1; round <= rounds; ++round)
-      for (size_t p = 0; p < pieces; ++p) rt.submit(axpy, 0.5f * static_cast<float>(round), r(xs[p]), rw(ys[p]));
+      for (size_t p = 0; p < pieces; ++p)
+        rt.submit(axpy, 0.5f * static_cast<float>(round), read(xs[p]), readwrite(ys[p]));
     rt.wait();  // throws what went wrong, if something did
   }             // here the data end: x and y are the program's again
 

@@ -9,7 +9,7 @@
 
 namespace {
 
-using consort::commute, consort::Matrix, consort::r, consort::redux, consort::rw, consort::w;
+using consort::commute, consort::Matrix, consort::read, consort::redux, consort::readwrite, consort::write;
 using Vector = std::span<double>;
 using Fixed = std::span<const double>;
 
@@ -47,41 +47,40 @@ constexpr const char *kernels = R"(
                      __global double *y) {
     y[get_global_id(0)] = x[get_global_id(0)] + *above / *below * y[get_global_id(0)];
   })";
-using consort::pass, consort::pass_value;
-auto kernel(const char *entry, uint32_t over, std::vector<consort_pass> args, uint32_t block = 1) {
-  return consort::opencl(consort::Kernel{.format = "cl",
-                                         .text = kernels,
-                                         .entry = entry,
-                                         .over = over,
-                                         .args = std::move(args),
-                                         .block = {block, 1, 1}});
-}
+using consort::arg, consort::over;
+auto kernel(const char *entry, consort::Launch how) { return consort::opencl_source(kernels, entry, std::move(how)); }
 
-const consort::Codelet zero{"zero", consort::cpu([](double &sum) { sum = 0; }), kernel("zero", 0, {pass(0)})};
+const consort::Codelet zero{"zero", consort::cpu([](double &sum) { sum = 0; }),
+                            kernel("zero", {.args = {arg(0).ptr()}})};
 const consort::Codelet unite{"unite", consort::cpu([](double &sum, const double &more) { sum += more; }),
-                             kernel("unite", 0, {pass(0), pass(1)})};
-const consort::Codelet dot{"dot", consort::cpu([](Fixed x, Fixed y, double &sum) {
-                             for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-                           }),
-                           kernel("product", 2, {pass(0), pass(0, 1), pass(1), pass(2)}, 64)};
+                             kernel("unite", {.args = {arg(0).ptr(), arg(1).ptr()}})};
+const consort::Codelet dot{
+    "dot", consort::cpu([](Fixed x, Fixed y, double &sum) {
+      for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+    }),
+    kernel("product",
+           {.grid = over(arg(2)), .block = {64}, .args = {arg(0).ptr(), arg(0).size(0), arg(1).ptr(), arg(2).ptr()}})};
 const consort::Codelet clear{"clear", consort::cpu([](Vector x) { std::fill(x.begin(), x.end(), 0); }),
-                             kernel("clear", 0, {pass(0)})};
-const consort::Codelet gemv{"gemv", consort::cpu([](Matrix<const double> a, Fixed x, Vector y) {
-                              for (size_t i = 0; i < y.size(); ++i)
-                                for (size_t j = 0; j < x.size(); ++j) y[i] += a(j, i) * x[j];
-                            }),
-                            kernel("gemv", 2, {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(2)})};
+                             kernel("clear", {.args = {arg(0).ptr()}})};
+const consort::Codelet gemv{
+    "gemv", consort::cpu([](Matrix<const double> a, Fixed x, Vector y) {
+      for (size_t i = 0; i < y.size(); ++i)
+        for (size_t j = 0; j < x.size(); ++j) y[i] += a(j, i) * x[j];
+    }),
+    kernel("gemv",
+           {.grid = over(arg(2)), .args = {arg(0).ptr(), arg(0).size(0), arg(0).step(1), arg(1).ptr(), arg(2).ptr()}})};
 // y += sign * (above / below) * x
-const consort::Codelet add{"add",
-                           consort::cpu([](double sign, const double &above, const double &below, Fixed x, Vector y) {
-                             for (size_t i = 0; i < y.size(); ++i) y[i] += sign * above / below * x[i];
-                           }),
-                           kernel("add", 3, {pass_value(0), pass(0), pass(1), pass(2), pass(3)})};
+const consort::Codelet add{
+    "add", consort::cpu([](double sign, const double &above, const double &below, Fixed x, Vector y) {
+      for (size_t i = 0; i < y.size(); ++i) y[i] += sign * above / below * x[i];
+    }),
+    kernel("add", {.grid = over(arg(4)), .args = {arg(0), arg(1).ptr(), arg(2).ptr(), arg(3).ptr(), arg(4).ptr()}})};
 // y := x + (above / below) * y
-const consort::Codelet turn{"turn", consort::cpu([](Fixed x, const double &above, const double &below, Vector y) {
-                              for (size_t i = 0; i < y.size(); ++i) y[i] = x[i] + above / below * y[i];
-                            }),
-                            kernel("turn", 3, {pass(0), pass(1), pass(2), pass(3)})};
+const consort::Codelet turn{
+    "turn", consort::cpu([](Fixed x, const double &above, const double &below, Vector y) {
+      for (size_t i = 0; i < y.size(); ++i) y[i] = x[i] + above / below * y[i];
+    }),
+    kernel("turn", {.grid = over(arg(3)), .args = {arg(0).ptr(), arg(1).ptr(), arg(2).ptr(), arg(3).ptr()}})};
 
 struct Blocks {  // of a vector
   Blocks(consort::Runtime &rt, std::vector<double> &v, size_t count, const char *name) {
@@ -123,24 +122,24 @@ int main(int argc, char **argv) try {
                             rr[2] = {rt.variable<double>("r r"), rt.variable<double>("r r")};
     for (auto *sum : {&pq, &rr[0], &rr[1]}) sum->set_reduction(zero, unite);
     const auto product = [&](const Blocks &u, const Blocks &v, const consort::Data<double &> &sum) {
-      rt.submit(zero, w(sum));
-      for (size_t b = 0; b < blocks; ++b) rt.submit(dot, r(u[b]), r(v[b]), redux(sum));
+      rt.submit(zero, write(sum));
+      for (size_t b = 0; b < blocks; ++b) rt.submit(dot, read(u[b]), read(v[b]), redux(sum));
     };
 
     product(R, R, rr[0]);
     for (left = *rr[0].read(); left > 1e-20 && iterations < 10 * n; left = *rr[iterations % 2].read()) {
       const auto &now = rr[iterations % 2], &next = rr[++iterations % 2];
       for (size_t i = 0; i < blocks; ++i) {
-        rt.submit(clear, w(Q[i]));
-        for (size_t j = 0; j < blocks; ++j) rt.submit(gemv, r(A[i * blocks + j]), r(P[j]), commute(Q[i]));
+        rt.submit(clear, write(Q[i]));
+        for (size_t j = 0; j < blocks; ++j) rt.submit(gemv, read(A[i * blocks + j]), read(P[j]), commute(Q[i]));
       }
       product(P, Q, pq);
       for (size_t b = 0; b < blocks; ++b) {
-        rt.submit(add, 1, r(now), r(pq), r(P[b]), rw(X[b]));
-        rt.submit(add, -1, r(now), r(pq), r(Q[b]), rw(R[b]));
+        rt.submit(add, 1, read(now), read(pq), read(P[b]), readwrite(X[b]));
+        rt.submit(add, -1, read(now), read(pq), read(Q[b]), readwrite(R[b]));
       }
       product(R, R, next);
-      for (size_t b = 0; b < blocks; ++b) rt.submit(turn, r(R[b]), r(next), r(now), rw(P[b]));
+      for (size_t b = 0; b < blocks; ++b) rt.submit(turn, read(R[b]), read(next), read(now), readwrite(P[b]));
     }
     rt.wait();
   }

@@ -65,43 +65,37 @@ constexpr const char *text = R"(
         (float)(h >> 40) / 16777216.0f - 0.5f + (row == col ? (float)n : 0.0f);
   })";
 
-// over: the datum of whose elements each has a work item.
-inline auto kernel(const char *entry, uint32_t over, std::vector<consort_pass> args, uint32_t block_x = 1,
-                   uint32_t block_y = 1, decltype(consort::Kernel::range) range = nullptr) {
-  return consort::opencl(consort::Kernel{.format = "cl",
-                                         .text = text,
-                                         .entry = entry,
-                                         .over = over,
-                                         .args = std::move(args),
-                                         .block = {block_x, block_y, 1},
-                                         .range = range});
+inline auto kernel(const char *entry, consort::Launch how) {
+  return consort::opencl_source(text, entry, std::move(how));
 }
 
-using consort::pass, consort::pass_value;
+using consort::arg, consort::over;
 inline auto potrf() {
-  return kernel("potrf", 0, {pass(0), pass(0, 1), pass(0, 3)}, 64, 1,
-                [](void *, const consort_call *, consort_range *io) -> consort_status {
-                  io->grid[0] = io->grid[1] = 1;
-                  return CONSORT_OK;
-                });
+  return kernel("potrf",
+                {.grid = 1, .block = {64}, .args = {arg(0).ptr(), arg(0).size(0), arg(0).step(1)}});  // one group
 }
 inline auto trsm() {
-  return kernel("trsm", 1, {pass(0), pass(0, 3), pass(1), pass(1, 1), pass(1, 2), pass(1, 3)}, 16, 1,
-                [](void *, const consort_call *, consort_range *io) -> consort_status {
-                  io->grid[1] = 1;  // of B's two dimensions its rows alone
-                  return CONSORT_OK;
-                });
+  const auto rows = [](void *, const consort_call *, consort_range *io) -> consort_status {
+    io->grid[1] = 1;  // of B's two dimensions its rows alone
+    return CONSORT_OK;
+  };
+  return kernel("trsm",
+                {.grid = over(arg(1), rows),
+                 .block = {16},
+                 .args = {arg(0).ptr(), arg(0).step(1), arg(1).ptr(), arg(1).size(0), arg(1).size(1), arg(1).step(1)}});
 }
 inline auto syrk() {
-  return kernel("syrk", 1, {pass(0), pass(0, 2), pass(0, 3), pass(1), pass(1, 1), pass(1, 3)}, 16, 16);
+  return kernel("syrk",
+                {.grid = over(arg(1)),
+                 .block = {16, 16},
+                 .args = {arg(0).ptr(), arg(0).size(1), arg(0).step(1), arg(1).ptr(), arg(1).size(0), arg(1).step(1)}});
 }
 inline auto gemm() {
-  return kernel("gemm", 2,
-                {pass(0), pass(0, 2), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(2, 1), pass(2, 2), pass(2, 3)}, 16,
-                16);
+  return kernel("gemm", {.grid = over(arg(2)),
+                         .block = {16, 16},
+                         .args = {arg(0).ptr(), arg(0).size(1), arg(0).step(1), arg(1).ptr(), arg(1).step(1),
+                                  arg(2).ptr(), arg(2).size(0), arg(2).size(1), arg(2).step(1)}});
 }
-inline auto fill() {
-  return kernel("fill", 0, {pass(0), pass(0, 3), pass_value(0), pass_value(1), pass_value(2)});
-}
+inline auto fill() { return kernel("fill", {.args = {arg(0).ptr(), arg(0).step(1), arg(1), arg(2), arg(3)}}); }
 
 }  // namespace cholesky::cl

@@ -18,8 +18,8 @@
 namespace {
 
 using cholesky::Tiled;
+using consort::Matrix, consort::read, consort::readwrite, consort::scratch, consort::write;
 using example::Cuda, example::Hip;
-using consort::Matrix, consort::r, consort::rw, consort::scratch, consort::w;
 
 int rows(const auto &m) { return static_cast<int>(m.nx()); }
 int cols(const auto &m) { return static_cast<int>(m.ny()); }
@@ -68,14 +68,15 @@ private:
 void factorise(consort::Runtime &rt, const Tiles &A, const consort::Data<std::span<float>> *work) {
   const int n = A.count();
   for (int k = 0; k < n; ++k) {
-    if (work) rt.submit({.priority = 3 * (n - k)}, potrf_on_gpus, rw(A(k, k)), scratch(*work));
-    else rt.submit({.priority = 3 * (n - k)}, potrf, rw(A(k, k)));
-    for (int i = k + 1; i < n; ++i)
-      rt.submit({.priority = 3 * n - i - 2 * k}, trsm, r(A(k, k)), rw(A(i, k)));
+    if (work)
+      rt.submit({.priority = 3 * (n - k)}, potrf_on_gpus, readwrite(A(k, k)), scratch(*work));
+    else
+      rt.submit({.priority = 3 * (n - k)}, potrf, readwrite(A(k, k)));
+    for (int i = k + 1; i < n; ++i) rt.submit({.priority = 3 * n - i - 2 * k}, trsm, read(A(k, k)), readwrite(A(i, k)));
     for (int i = k + 1; i < n; ++i) {
       for (int j = k + 1; j < i; ++j)
-        rt.submit({.priority = 3 * n - i - j - k}, gemm, r(A(i, k)), r(A(j, k)), rw(A(i, j)));
-      rt.submit({.priority = 3 * n - 2 * i - k}, syrk, r(A(i, k)), rw(A(i, i)));
+        rt.submit({.priority = 3 * n - i - j - k}, gemm, read(A(i, k)), read(A(j, k)), readwrite(A(i, j)));
+      rt.submit({.priority = 3 * n - 2 * i - k}, syrk, read(A(i, k)), readwrite(A(i, i)));
     }
   }
 }
@@ -145,7 +146,7 @@ void run(const Options &o) {
               rt.info().scheduler);
 
   for (int i = 0; i < A.count(); ++i)
-    for (int j = 0; j <= i; ++j) rt.submit(fill, w(A(i, j)), int64_t{i} * o.tile, int64_t{j} * o.tile, o.n);
+    for (int j = 0; j <= i; ++j) rt.submit(fill, write(A(i, j)), int64_t{i} * o.tile, int64_t{j} * o.tile, o.n);
   rt.wait();
 
   const uint64_t count = A.count(), tasks = count * (count + 1) * (count + 2) / 6, before = rt.info().finished;

@@ -10,7 +10,7 @@
 
 namespace {
 
-using consort::r, consort::w;
+using consort::read, consort::write;
 constexpr size_t kParts = 4;
 
 double choose(uint64_t number) {
@@ -41,12 +41,12 @@ Loop::Flow flow(Loop &loop, consort::Runtime &rt, uint64_t number, Result &resul
   std::array<consort::Data<double &>, kParts> sums;
   for (auto &s : sums) s = rt.variable<double>("sum");
   try {
-    co_await ended(loop, [&](consort::Done done) { rt.submit({.done = done}, interval, w(end), number); });
+    co_await ended(loop, [&](consort::Done done) { rt.submit({.done = done}, interval, write(end), number); });
     Batch batch(loop, rt, "round");
     double before = 0;
     for (result.steps = 8;; result.steps *= 2) {
       for (uint64_t p = 0; p < kParts; ++p)
-        rt.submit({.group = batch.group()}, integrate, r(end), w(sums[p]), result.steps, p);
+        rt.submit({.group = batch.group()}, integrate, read(end), write(sums[p]), result.steps, p);
       co_await batch;
       result.integral = 0;
       for (auto &s : sums) result.integral += *s.read();

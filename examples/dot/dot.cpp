@@ -9,7 +9,7 @@
 
 namespace {
 
-using consort::r, consort::redux, consort::redux_fixed, consort::w;
+using consort::read, consort::redux, consort::redux_fixed, consort::write;
 using Piece = std::span<const double>;
 
 const consort::Codelet dot{"dot", consort::cpu([](Piece x, Piece y, double &sum) {
@@ -40,9 +40,9 @@ int main(int argc, char **argv) try {
   };
   auto free = sum(), fixed = sum(), again = sum();
   for (size_t p = 0; p < pieces; ++p) {
-    rt.submit(dot, r(xs[p]), r(ys[p]), redux(free));
-    rt.submit(dot, r(xs[p]), r(ys[p]), redux_fixed(fixed));
-    rt.submit(dot, r(xs[p]), r(ys[p]), redux_fixed(again));
+    rt.submit(dot, read(xs[p]), read(ys[p]), redux(free));
+    rt.submit(dot, read(xs[p]), read(ys[p]), redux_fixed(fixed));
+    rt.submit(dot, read(xs[p]), read(ys[p]), redux_fixed(again));
   }
   const double result = *free.read(), tree = *fixed.read();
   const bool same_bits = tree == *again.read();

@@ -16,7 +16,7 @@
 
 namespace {
 
-using consort::r, consort::w;
+using consort::read, consort::write;
 constexpr size_t kParts = 4;
 
 uint64_t primes(uint64_t first, uint64_t last) {
@@ -44,8 +44,9 @@ struct Request {
   }
   void submit(consort::Runtime &rt) {
     for (size_t i = 0; i < kParts; ++i)
-      rt.submit({.group = group}, count, w(parts[i]), limit * i / kParts, limit * (i + 1) / kParts);
-    rt.submit({.priority = 1, .group = group}, add, r(parts[0]), r(parts[1]), r(parts[2]), r(parts[3]), w(total));
+      rt.submit({.group = group}, count, write(parts[i]), limit * i / kParts, limit * (i + 1) / kParts);
+    rt.submit({.priority = 1, .group = group}, add, read(parts[0]), read(parts[1]), read(parts[2]), read(parts[3]),
+              write(total));
   }
 
   const uint64_t limit;
@@ -80,7 +81,7 @@ class Loop {
       if (errno != EINTR) check(-1);
     auto *request = static_cast<Request *>(e.data.ptr);
     uint64_t times = 0;
-    if (read(request ? request->group.fd() : timer_, &times, sizeof times) < 0 && errno != EAGAIN) check(-1);
+    if (::read(request ? request->group.fd() : timer_, &times, sizeof times) < 0 && errno != EAGAIN) check(-1);
     return request;
   }
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-using consort::Matrix, consort::r, consort::redux, consort::rw, consort::w;
+using consort::Matrix, consort::read, consort::redux, consort::readwrite, consort::write;
 using Picture = Matrix<double>;
 
 // `first`: the line of `from` that becomes line 0 of `to`. Where the picture ends its last line stands for the next.
@@ -59,11 +59,11 @@ int main(int argc, char **argv) try {
     }
     for (size_t s = 0; s < steps; ++s) {
       const size_t from = s % 2, to = 1 - from;
-      for (size_t b = 0; b < bands; ++b) rt.submit(blur, r(shadow[from][b]), w(band[to][b]), size_t{b > 0});
-      if (s % 4 == 3) rt.submit(darken, rw(whole[to]), 0.5);
+      for (size_t b = 0; b < bands; ++b) rt.submit(blur, read(shadow[from][b]), write(band[to][b]), size_t{b > 0});
+      if (s % 4 == 3) rt.submit(darken, readwrite(whole[to]), 0.5);
     }
     for (const auto &tile : whole[steps % 2].partition(consort::tiles{.x = 2, .y = 3}))
-      rt.submit(add_up, r(tile), redux(total));
+      rt.submit(add_up, read(tile), redux(total));
     rt.wait();
   }
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-using consort::Matrix, consort::r, consort::w;
+using consort::Matrix, consort::read, consort::write;
 
 double next(double here, double up, double down, double left, double right) {
   return here + 0.2 * (up + down + left + right - 4 * here);
@@ -50,28 +50,23 @@ constexpr const char *kernels = R"(
     for (ulong y = 0; y < ny; ++y)
       for (ulong x = 0; x < nx; ++x) *worst = fmax(*worst, fabs(a[y * lda + x] - b[y * ldb + x]));
   })";
-using consort::pass;
+using consort::arg, consort::over;
 const consort::Codelet step{
     "step", consort::cpu(advance),
-    consort::opencl(consort::Kernel{.format = "cl",
-                                    .text = kernels,
-                                    .entry = "advance",
-                                    .over = 3,
-                                    .args = {pass(0), pass(0, 2), pass(0, 3), pass(1), pass(1, 1), pass(1, 2),
-                                             pass(1, 3), pass(2), pass(3), pass(3, 3)}})};
+    consort::opencl_source(kernels, "advance",
+                           {.grid = over(arg(3)),
+                            .args = {arg(0).ptr(), arg(0).size(1), arg(0).step(1), arg(1).ptr(), arg(1).size(0),
+                                     arg(1).size(1), arg(1).step(1), arg(2).ptr(), arg(3).ptr(), arg(3).step(1)}})};
 const consort::Codelet difference{
-    "difference",
-    consort::cpu([](Matrix<const double> a, Matrix<const double> b, double &worst) {
+    "difference", consort::cpu([](Matrix<const double> a, Matrix<const double> b, double &worst) {
       worst = 0;
       for (size_t y = 0; y < a.ny(); ++y)
         for (size_t x = 0; x < a.nx(); ++x) worst = std::max(worst, std::abs(a(x, y) - b(x, y)));
     }),
-    consort::opencl(consort::Kernel{
-        .format = "cl",
-        .text = kernels,
-        .entry = "difference",
-        .over = 2,
-        .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(1, 3), pass(2)}})};
+    consort::opencl_source(kernels, "difference",
+                           {.grid = over(arg(2)),
+                            .args = {arg(0).ptr(), arg(0).size(0), arg(0).size(1), arg(0).step(1), arg(1).ptr(),
+                                     arg(1).step(1), arg(2).ptr()}})};
 
 std::vector<double> plate(size_t n) {
   std::vector<double> p(n * n, 0);
@@ -107,9 +102,10 @@ int main(int argc, char **argv) try {
     const auto submit_steps = [&](bool look) {
       for (size_t s = 0; s < every; ++s, ++steps) {
         const auto &old = band[steps % 2], &fresh = band[(steps + 1) % 2];
-        for (size_t b = 1; b <= bands; ++b) rt.submit(step, r(old[b - 1]), r(old[b]), r(old[b + 1]), w(fresh[b]));
+        for (size_t b = 1; b <= bands; ++b)
+          rt.submit(step, read(old[b - 1]), read(old[b]), read(old[b + 1]), write(fresh[b]));
         if (look && s + 1 == every)
-          for (size_t b = 1; b <= bands; ++b) rt.submit(difference, r(old[b]), r(fresh[b]), w(change[b - 1]));
+          for (size_t b = 1; b <= bands; ++b) rt.submit(difference, read(old[b]), read(fresh[b]), write(change[b - 1]));
       }
     };
     for (double worst = still; worst >= still;) {

@@ -10,7 +10,7 @@ int main() {
       consort::cpu([](std::span<float> x, float a) { for (float &e : x) e *= a; }),
       consort::opencl_file("scale.cl", "scale")};        // more implementations, same codelet
 
-  rt.submit(scale, consort::rw(x), 3.0f);           // asynchronous; dependencies inferred
+  rt.submit(scale, consort::readwrite(x), 3.0f);    // asynchronous; dependencies inferred
   auto view = x.read();                             // waits, brings the data home, RAII release
   return example::end(view[0] == 3.0f, "the first element is %g", static_cast<double>(view[0]));
 }

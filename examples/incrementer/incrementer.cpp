@@ -16,10 +16,10 @@ int main(int argc, char **argv) try {
   long value = 0;
   const auto x = rt.variable(value, "x");
 
-  for (size_t i = 0; i < n / 2; ++i) rt.submit(increment, consort::rw(x));
+  for (size_t i = 0; i < n / 2; ++i) rt.submit(increment, consort::readwrite(x));
   auto half = x.read();  // as a task would: after the tasks submitted so far, before later ones
   const long at_half = *half;
-  for (size_t i = n / 2; i < n; ++i) rt.submit(increment, consort::rw(x));
+  for (size_t i = n / 2; i < n; ++i) rt.submit(increment, consort::readwrite(x));
   std::printf("halfway: %ld; it stays %ld for as long as it is held\n", at_half, *half);
   const bool held = *half == at_half;
   half.release();

@@ -7,7 +7,7 @@
 
 namespace {
 
-using consort::Matrix, consort::r, consort::rw;
+using consort::Matrix, consort::read, consort::readwrite;
 
 // m(x, y) is column x of row y: rows lie one after the other, and the inner loops run along them.
 void getrf_cpu(Matrix<double> a) {
@@ -78,40 +78,33 @@ constexpr const char *kernels = R"(
     if (i < ny && j < nx) c[i * ldc + j] -= sum;
   })";
 
-using consort::pass;
+using consort::arg, consort::over;
 const consort::Codelet getrf{"getrf", consort::cpu(getrf_cpu),  // A := L\U
-                             consort::opencl(consort::Kernel{.format = "cl",
-                                                             .text = kernels,
-                                                             .entry = "getrf",
-                                                             .args = {pass(0), pass(0, 2), pass(0, 3)},
-                                                             .block = {64, 1, 1},
-                                                             .range = example::one_group})};
-// Over the elements of B (datum 1), of which a range keeps one dimension.
-consort::Kernel over_b(const char *entry, uint32_t block_x, uint32_t block_y,
-                       consort_status (*range)(void *, const consort_call *, consort_range *)) {
-  return {.format = "cl",
-          .text = kernels,
-          .entry = entry,
-          .over = 1,
-          .args = {pass(0), pass(0, 3), pass(1), pass(1, 1), pass(1, 2), pass(1, 3)},
-          .block = {block_x, block_y, 1},
-          .range = range};
+                             consort::opencl_source(kernels, "getrf",
+                                                    {.grid = 1,  // one group
+                                                     .block = {64},
+                                                     .args = {arg(0).ptr(), arg(0).size(1), arg(0).step(1)}})};
+// Over the elements of B, of which a function keeps one dimension.
+auto over_b(const char *entry, uint32_t block_x, uint32_t block_y, consort::Grid::Range *range) {
+  return consort::opencl_source(
+      kernels, entry,
+      {.grid = over(arg(1), range),
+       .block = {block_x, block_y},
+       .args = {arg(0).ptr(), arg(0).step(1), arg(1).ptr(), arg(1).size(0), arg(1).size(1), arg(1).step(1)}});
 }
 consort_status rows(void *, const consort_call *, consort_range *io) { return io->grid[0] = 1, CONSORT_OK; }
 consort_status columns(void *, const consort_call *, consort_range *io) { return io->grid[1] = 1, CONSORT_OK; }
 const consort::Codelet trsm_right{"trsm right", consort::cpu(trsm_right_cpu),  // B := B U^-1
-                                  consort::opencl(over_b("trsm_right", 1, 16, rows))};
+                                  over_b("trsm_right", 1, 16, rows)};
 const consort::Codelet trsm_left{"trsm left", consort::cpu(trsm_left_cpu),  // B := L^-1 B
-                                 consort::opencl(over_b("trsm_left", 16, 1, columns))};
+                                 over_b("trsm_left", 16, 1, columns)};
 const consort::Codelet gemm{
     "gemm", consort::cpu(gemm_cpu),  // C := C - A B
-    consort::opencl(consort::Kernel{.format = "cl",
-                                    .text = kernels,
-                                    .entry = "gemm",
-                                    .over = 2,
-                                    .args = {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(2, 1),
-                                             pass(2, 2), pass(2, 3)},
-                                    .block = {16, 16, 1}})};
+    consort::opencl_source(kernels, "gemm",
+                           {.grid = over(arg(2)),
+                            .block = {16, 16},
+                            .args = {arg(0).ptr(), arg(0).size(0), arg(0).step(1), arg(1).ptr(), arg(1).step(1),
+                                     arg(2).ptr(), arg(2).size(0), arg(2).size(1), arg(2).step(1)}})};
 
 class Tiles {
  public:
@@ -133,14 +126,14 @@ void factorise(consort::Runtime &rt, const Tiles &A) {
   const size_t n = A.count();
   const auto urgent = [&](size_t i, size_t j) { return static_cast<int32_t>(2 * n - i - j); };
   for (size_t k = 0; k < n; ++k) {
-    rt.submit({.priority = urgent(k, k)}, getrf, rw(A(k, k)));
+    rt.submit({.priority = urgent(k, k)}, getrf, readwrite(A(k, k)));
     for (size_t i = k + 1; i < n; ++i) {
-      rt.submit({.priority = urgent(i, k)}, trsm_right, r(A(k, k)), rw(A(i, k)));
-      rt.submit({.priority = urgent(k, i)}, trsm_left, r(A(k, k)), rw(A(k, i)));
+      rt.submit({.priority = urgent(i, k)}, trsm_right, read(A(k, k)), readwrite(A(i, k)));
+      rt.submit({.priority = urgent(k, i)}, trsm_left, read(A(k, k)), readwrite(A(k, i)));
     }
     for (size_t i = k + 1; i < n; ++i)
       for (size_t j = k + 1; j < n; ++j)
-        rt.submit({.priority = urgent(i, j)}, gemm, r(A(i, k)), r(A(k, j)), rw(A(i, j)));
+        rt.submit({.priority = urgent(i, j)}, gemm, read(A(i, k)), read(A(k, j)), readwrite(A(i, j)));
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-using consort::Matrix, consort::r, consort::rw;
+using consort::Matrix, consort::read, consort::readwrite;
 
 #if defined(EXAMPLE_OPENBLAS)
 constexpr const char *kernel = "OpenBLAS";
@@ -28,8 +28,7 @@ void add_product(const consort_call &, Matrix<const double> a, Matrix<const doub
       for (size_t j = 0; j < c.nx(); ++j) c(j, i) += a(k, i) * b(j, k);  // c(x, y): column x of row y
 }
 #endif
-// For an OpenCL device: a work item for each element of C (datum 2), one sum. Of a matrix there are the address, the
-// columns, the rows and the leading dimension, in this order.
+// For an OpenCL device: a work item for each element of C, one sum.
 constexpr const char *add_product_cl = R"(
   #pragma OPENCL EXTENSION cl_khr_fp64 : enable
   __kernel void gemm(__global const double *a, ulong n, ulong lda, __global const double *b, ulong ldb,
@@ -47,13 +46,16 @@ consort_status add_product_gpu(const consort_call &call, Matrix<const double> a,
   return example::enqueue<V>(call, V::dgemm, V::none, V::none, number(c.nx()), number(c.ny()), number(a.nx()), &one,
                              b.data(), number(b.ld()), a.data(), number(a.ld()), &one, c.data(), number(c.ld()));
 }
-using consort::pass;
-const consort::Codelet gemm{
-    "gemm", consort::cpu(add_product),
-    consort::opencl(consort::Kernel{
-        .format = "cl", .text = add_product_cl, .entry = "gemm", .over = 2,
-        .args = {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(2, 3)}}),
-    consort::cuda(add_product_gpu<example::Cuda>), consort::impl("hip", add_product_gpu<example::Hip>), consort::async};
+using consort::arg;
+const consort::Codelet gemm{"gemm",
+                            consort::cpu(add_product),
+                            consort::opencl_source(add_product_cl, "gemm",
+                                                   {.grid = over(arg(2)),
+                                                    .args = {arg(0).ptr(), arg(0).size(0), arg(0).step(1), arg(1).ptr(),
+                                                             arg(1).step(1), arg(2).ptr(), arg(2).step(1)}}),
+                            consort::cuda(add_product_gpu<example::Cuda>),
+                            consort::impl("hip", add_product_gpu<example::Hip>),
+                            consort::async};
 
 // A matrix of n x n elements, row after row, and its tiles as the runtime knows them.
 class Tiled {
@@ -89,7 +91,7 @@ int main(int argc, char **argv) try {
     const Tiled A(rt, a, n, size["tile"], "A"), B(rt, b, n, size["tile"], "B"), C(rt, c, n, size["tile"], "C");
     for (size_t i = 0; i < C.across(); ++i)
       for (size_t j = 0; j < C.across(); ++j)
-        for (size_t k = 0; k < C.across(); ++k) rt.submit(gemm, r(A(i, k)), r(B(k, j)), rw(C(i, j)));
+        for (size_t k = 0; k < C.across(); ++k) rt.submit(gemm, read(A(i, k)), read(B(k, j)), readwrite(C(i, j)));
     rt.wait();
   }
 

@@ -6,7 +6,7 @@
 
 namespace {
 
-using consort::Matrix, consort::r, consort::w;
+using consort::Matrix, consort::read, consort::write;
 
 // Rows lie one after the other: a line of the matrix is a row, a.line(i) a span over it.
 const consort::Codelet multiply{
@@ -37,7 +37,7 @@ int main(int argc, char **argv) try {
       const size_t begin = rows * b / bands, count = rows * (b + 1) / bands - begin;
       da.push_back(rt.matrix(&a[begin * cols], cols, count, cols, "A"));
       dy.push_back(rt.vector(std::span(y).subspan(begin, count), "y"));
-      rt.submit(multiply, r(da[b]), r(dx), w(dy[b]));
+      rt.submit(multiply, read(da[b]), read(dx), write(dy[b]));
     }
     rt.wait();
   }

@@ -9,7 +9,7 @@
 
 namespace {
 
-using consort::r, consort::rw, consort::w;
+using consort::read, consort::readwrite, consort::write;
 
 struct Vec {
   double x = 0, y = 0, z = 0;
@@ -73,8 +73,10 @@ int main(int argc, char **argv) try {
     }
     for (size_t s = 0; s < steps; ++s) {
       for (size_t from = 0; from < blocks; ++from)
-        for (size_t on = 0; on < blocks; ++on) rt.submit(attract, r(place[on]), r(place[from]), rw(force[on]));
-      for (size_t b = 0; b < blocks; ++b) rt.submit(move, rw(force[b]), rw(speed[b]), rw(place[b]));
+        for (size_t on = 0; on < blocks; ++on)
+          rt.submit(attract, read(place[on]), read(place[from]), readwrite(force[on]));
+      for (size_t b = 0; b < blocks; ++b)
+        rt.submit(move, readwrite(force[b]), readwrite(speed[b]), readwrite(place[b]));
     }
     rt.wait();
   }

@@ -43,7 +43,7 @@ int main(int argc, char **argv) try {
       if (const std::string key = argv[i]; key == "--workers" || key == "--scheduler") settings.set(key.c_str() + 2, argv[i + 1]);
     consort::Runtime rt(settings);
     const auto data = rt.vector(std::span(x), "x");
-    for (size_t round = 0; round < rounds; ++round) rt.submit(scale, consort::rw(data), round % 2 ? 0.5f : 4.f);
+    for (size_t round = 0; round < rounds; ++round) rt.submit(scale, consort::readwrite(data), round % 2 ? 0.5f : 4.f);
     rt.wait();
   }
   std::string teams;

@@ -9,7 +9,7 @@
 
 namespace {
 
-using consort::r, consort::rw, consort::w;
+using consort::read, consort::readwrite, consort::write;
 using Item = std::span<uint64_t>;
 
 uint64_t next(uint64_t &x) { return x = x * 6364136223846793005u + 1442695040888963407u; }
@@ -40,9 +40,9 @@ int main(int argc, char **argv) try {
       buffers.push_back(rt.vector<uint64_t>(length, "buffer"));  // the runtime's memory
     for (size_t i = 0; i < items; ++i) {
       const auto &buffer = buffers[i % flight];
-      rt.submit(produce, rw(source), w(buffer));
-      rt.submit(order, rw(buffer));
-      rt.submit({.priority = 1}, consume, r(buffer), rw(sink));  // what frees a buffer goes first
+      rt.submit(produce, readwrite(source), write(buffer));
+      rt.submit(order, readwrite(buffer));
+      rt.submit({.priority = 1}, consume, read(buffer), readwrite(sink));  // what frees a buffer goes first
     }
     rt.wait();
   }

@@ -7,10 +7,13 @@
 
 namespace {
 
-using consort::r, consort::rw;
+using consort::read, consort::readwrite;
 
-// What it takes is what a task's data and values are: of each vector its address and its length, then the factor.
-const consort::Codelet axpy{"axpy", consort::cuda(consort::Kernel{.format = "file", .text = EXAMPLE_PTX, .entry = "axpy"})};
+// No function says what its parameters are, so its type does. The kernel takes of each vector the address and the
+// length, then the factor.
+using consort::arg;
+const consort::Codelet<void(float, std::span<const float>, std::span<float>)> axpy{
+    "axpy", consort::cuda_file(EXAMPLE_PTX, "axpy", {.args = {arg(1), arg(2), arg(0)}})};
 
 bool has_gpu(const consort::Runtime &rt) {
   for (uint32_t w = 0; w < rt.info().nworkers; ++w)
@@ -46,7 +49,8 @@ int main(int argc, char **argv) try {
       ys.push_back(rt.vector(std::span(y).subspan(begin, end - begin), "y"));
     }
     for (size_t round = 1; round <= rounds; ++round)
-      for (size_t p = 0; p < pieces; ++p) rt.submit(axpy, 0.5f * static_cast<float>(round), r(xs[p]), rw(ys[p]));
+      for (size_t p = 0; p < pieces; ++p)
+        rt.submit(axpy, 0.5f * static_cast<float>(round), read(xs[p]), readwrite(ys[p]));
     rt.wait();
   }
 

@@ -9,7 +9,7 @@
 
 namespace {
 
-using consort::Matrix, consort::r, consort::rw, consort::w;
+using consort::Matrix, consort::read, consort::readwrite, consort::write;
 using Reflections = std::span<double>;  // their factors tau; their vectors lie below R, in the tile itself
 
 // H = I - tau v vT with v = (1, tail) that takes (head, tail) to (beta, 0); the tail becomes that of v. Answers tau.
@@ -66,11 +66,12 @@ void factorise(consort::Runtime &rt, const std::vector<Tile> &tiles, size_t n) {
   const auto A = [&](size_t i, size_t j) -> const consort::Data<Matrix<double>> & { return tiles[i * n + j].a; };
   const auto T = [&](size_t i, size_t k) -> const consort::Data<Reflections> & { return tiles[i * n + k].tau; };
   for (size_t k = 0; k < n; ++k) {
-    rt.submit({.priority = 2}, geqrt, rw(A(k, k)), w(T(k, k)));
-    for (size_t j = k + 1; j < n; ++j) rt.submit(unmqr, r(A(k, k)), r(T(k, k)), rw(A(k, j)));
+    rt.submit({.priority = 2}, geqrt, readwrite(A(k, k)), write(T(k, k)));
+    for (size_t j = k + 1; j < n; ++j) rt.submit(unmqr, read(A(k, k)), read(T(k, k)), readwrite(A(k, j)));
     for (size_t i = k + 1; i < n; ++i) {
-      rt.submit({.priority = 1}, tsqrt, rw(A(k, k)), rw(A(i, k)), w(T(i, k)));
-      for (size_t j = k + 1; j < n; ++j) rt.submit(tsmqr, r(A(i, k)), r(T(i, k)), rw(A(k, j)), rw(A(i, j)));
+      rt.submit({.priority = 1}, tsqrt, readwrite(A(k, k)), readwrite(A(i, k)), write(T(i, k)));
+      for (size_t j = k + 1; j < n; ++j)
+        rt.submit(tsmqr, read(A(i, k)), read(T(i, k)), readwrite(A(k, j)), readwrite(A(i, j)));
     }
   }
 }

@@ -10,7 +10,7 @@
 
 namespace {
 
-using consort::Matrix, consort::r, consort::rw, consort::scratch, consort::w;
+using consort::Matrix, consort::read, consort::readwrite, consort::scratch, consort::write;
 using Line = std::span<double>;
 using Halo = std::span<const double>;
 
@@ -97,28 +97,21 @@ constexpr const char *kernels_cu = R"(
       publish(value, x, y, nx, ny, top, bottom, first, last);
     }
   })";
-using consort::pass;
-consort::Kernel edges_of(const char *format, const char *text) {
-  return {.format = format,
-          .text = text,
-          .entry = "edges",
-          .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(2), pass(3), pass(4)}};
-}
-consort::Kernel advance_of(const char *format, const char *text) {
-  return {.format = format,
-          .text = text,
-          .entry = "advance",
-          .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(3), pass(4), pass(5),
-                   pass(6), pass(7), pass(8), pass(9)},
-          .block = {64, 1, 1},
-          .range = example::one_group};
-}
-const consort::Codelet edges{"edges", consort::cpu(publish), consort::opencl(edges_of("cl", kernels)),
-                             consort::cuda(edges_of("cuda", kernels_cu)),
-                             consort::impl("hip", edges_of("hip", kernels_cu))};
-const consort::Codelet step{"step", consort::cpu(advance), consort::opencl(advance_of("cl", kernels)),
-                            consort::cuda(advance_of("cuda", kernels_cu)),
-                            consort::impl("hip", advance_of("hip", kernels_cu))};
+// Of a tile its address, both sizes and the distance of its lines; of an edge its address.
+using consort::arg;
+const consort::Launch edges_on_gpu{.args = {arg(0).ptr(), arg(0).size(0), arg(0).size(1), arg(0).step(1), arg(1).ptr(),
+                                            arg(2).ptr(), arg(3).ptr(), arg(4).ptr()}};
+const consort::Launch step_on_gpu{
+    .grid = 1,  // one group
+    .block = {64},
+    .args = {arg(0).ptr(), arg(0).size(0), arg(0).size(1), arg(0).step(1), arg(1).ptr(), arg(1).step(1), arg(2).ptr(),
+             arg(3).ptr(), arg(4).ptr(), arg(5).ptr(), arg(6).ptr(), arg(7).ptr(), arg(8).ptr(), arg(9).ptr()}};
+const consort::Codelet edges{"edges", consort::cpu(publish), consort::opencl_source(kernels, "edges", edges_on_gpu),
+                             consort::cuda_source(kernels_cu, "edges", edges_on_gpu),
+                             consort::hip_source(kernels_cu, "edges", edges_on_gpu)};
+const consort::Codelet step{"step", consort::cpu(advance), consort::opencl_source(kernels, "advance", step_on_gpu),
+                            consort::cuda_source(kernels_cu, "advance", step_on_gpu),
+                            consort::hip_source(kernels_cu, "advance", step_on_gpu)};
 
 enum Side { kTop, kBottom, kLeft, kRight };
 struct Tile {
@@ -151,7 +144,7 @@ int main(int argc, char **argv) try {
           side = {rt.vector<double>(nx, "top"), rt.vector<double>(nx, "bottom"), rt.vector<double>(ny, "left"),
                   rt.vector<double>(ny, "right")};
         auto &e = t.edge[0];
-        rt.submit(edges, r(t.points), w(e[kTop]), w(e[kBottom]), w(e[kLeft]), w(e[kRight]));
+        rt.submit(edges, read(t.points), write(e[kTop]), write(e[kBottom]), write(e[kLeft]), write(e[kRight]));
         all.push_back(std::move(t));
       }
     for (size_t s = 0; s < steps; ++s)
@@ -160,14 +153,14 @@ int main(int argc, char **argv) try {
           // The part of the neighbouring tile, or of the border of the grid, that a task reads.
           const auto halo = [&](bool inside, size_t ti, size_t tj, Side side) {
             const auto &line = inside ? all[ti * tiles + tj].edge[s % 2][side] : outside;
-            return r(line);
+            return read(line);
           };
           const Tile &t = all[i * tiles + j];
           const auto &mine = t.edge[(s + 1) % 2];
-          rt.submit(step, rw(t.points), scratch(t.old), halo(i > 0, i - 1, j, kBottom),
+          rt.submit(step, readwrite(t.points), scratch(t.old), halo(i > 0, i - 1, j, kBottom),
                     halo(i + 1 < tiles, i + 1, j, kTop), halo(j > 0, i, j - 1, kRight),
-                    halo(j + 1 < tiles, i, j + 1, kLeft), w(mine[kTop]), w(mine[kBottom]), w(mine[kLeft]),
-                    w(mine[kRight]));
+                    halo(j + 1 < tiles, i, j + 1, kLeft), write(mine[kTop]), write(mine[kBottom]), write(mine[kLeft]),
+                    write(mine[kRight]));
         }
     rt.wait();
   }
