@@ -118,7 +118,7 @@ Task *Executor::next_bound() noexcept {
 }
 
 // Runs one task and the successors that run in place. Returns their number.
-inline uint64_t Executor::run_chain(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
+[[gnu::always_inline]] inline uint64_t Executor::run_chain(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
   thread.chain = {0, rt.bypass, 0};
   do {
     if (!thread.out.counts_for(t->group->number)) [[unlikely]]
@@ -173,11 +173,12 @@ uint32_t Executor::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept 
       }
       pick = {&t->pub, CONSORT_NONE, t->extra ? t->extra->team : CONSORT_NONE};
     } else if (staging.load(std::memory_order_relaxed) >= kAhead || !rt.policy.pop(id, &pick)) break;
-    if (const Team *team = rt.topology->team(pick.team)) [[unlikely]] {
-      ++step;
-      Task *const t = reinterpret_cast<Task *>(pick.task);
-      if (rt.gangs.form(*this, thread, t, pick.impl, *team) != Gangs::Formed::kAlone) continue;
-    }
+    if (pick.team != CONSORT_NONE) [[unlikely]]
+      if (const Team *team = rt.topology->team(pick.team)) {
+        ++step;
+        Task *const t = reinterpret_cast<Task *>(pick.task);
+        if (rt.gangs.form(*this, thread, t, pick.impl, *team) != Gangs::Formed::kAlone) continue;
+      }
     step += 1 + static_cast<uint32_t>(run_chain(thread, f, reinterpret_cast<Task *>(pick.task), pick.impl) / kChain);
     if (thread.seat != this) [[unlikely]] {
       if (!on_top.body()) thread.away.store(false, std::memory_order_release);

@@ -139,21 +139,46 @@ inline void prefetch(const std::byte *place, uint64_t bytes) noexcept {
   for (uint64_t at = 0; place && at < bytes; at += 64) __builtin_prefetch(place + at, 1);
 }
 
-// Returns the place of accesses and values: in the record, or beside it. nullptr: they do not fit, or a value cannot be
-// carried.
-[[gnu::always_inline]] inline std::byte *place_of(const TaskGraph &rt, const ThreadState &thread, Task *t,
-                                                  uint32_t number, const consort_task_desc &d, uint32_t n) noexcept {
-  uint64_t bytes = uint64_t{n} * sizeof(consort_access);
+// Packs the values, in the record or beside it, with room for `n` accesses before them. Returns the place of both.
+// nullptr: they do not fit, or a value cannot be carried.
+[[gnu::noinline]] std::byte *place_values(const TaskGraph &rt, const ThreadState &thread, Task *t, uint32_t number,
+                                          const consort_task_desc &d, uint32_t n) noexcept {
+  const uint64_t accesses = uint64_t{n} * sizeof(consort_access);
+  uint64_t bytes = accesses;
   if (d.nargs) {
     if (!d.args || d.nargs > 255) [[unlikely]] return nullptr;
     const uint64_t packed = packed_bytes(d.args, d.nargs);
     if (packed > TaskArena::kLargePayload) [[unlikely]] return nullptr;
     bytes += packed;
   }
-  if (bytes <= kPayload) return t->payload;
-  if (const Task *next = thread.free) prefetch(rt.tasks.payload(rt.tasks.index(next), bytes), bytes);
-  return rt.tasks.payload(number, bytes);
+  std::byte *place = t->payload;
+  if (bytes > kPayload) {
+    if (const Task *next = thread.free) prefetch(rt.tasks.payload(rt.tasks.index(next), bytes), bytes);
+    place = rt.tasks.payload(number, bytes);
+    if (!place) [[unlikely]] return nullptr;
+  }
+  t->nargs = static_cast<uint8_t>(d.nargs);
+  pack_args(d.args, d.nargs, place + accesses);
+  return place;
 }
+
+// Returns the place of the accesses, with the values behind them. No value, or one scalar, is packed here; others by
+// place_values().
+[[gnu::always_inline]] inline std::byte *place_of(const TaskGraph &rt, const ThreadState &thread, Task *t,
+                                                  uint32_t number, const consort_task_desc &d, uint32_t n) noexcept {
+  const uint32_t nargs = d.nargs;
+  if (nargs <= 1 && (n + nargs) * sizeof(consort_access) <= kPayload) [[likely]] {
+    if (!nargs) return t->payload;
+    const consort_arg *const a = d.args;
+    if (a && is_scalar(*a)) [[likely]] {
+      t->nargs = 1;
+      pack_scalar(*a, t->payload + n * sizeof(consort_access));
+      return t->payload;
+    }
+  }
+  return place_values(rt, thread, t, number, d, n);
+}
+static_assert(sizeof(PackedArg) == sizeof(consort_access));
 
 // Stores worker, name, callback, predecessors and work of a task in its Extra. Returns false if the fast path cannot.
 [[gnu::noinline]] bool take_options(TaskGraph &rt, const ThreadState &thread, Task *t, const consort_task_desc &d,
@@ -195,6 +220,15 @@ inline uint32_t count_live(const TaskGraph &rt, const Extra &e) noexcept {
 // A bound task whose last predecessor has ended before it was linked.
 [[gnu::noinline]] void post_bound(TaskGraph &rt, Task *t) noexcept { rt.workers[t->extra->worker]->post(t); }
 
+// Gives back the record of a task that the fast path does not take. Out of line and by value: a captured `t` would be kept
+// in memory.
+[[gnu::cold, gnu::noinline]] consort_status give_back_unused(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
+  if (t->extra) free_lent(rt, thread, t);
+  store_relaxed(t->codelet, nullptr);
+  thread.give_record(t);
+  return kNotPlain;
+}
+
 // kUses: the number of data, so that loops over them are unrolled; kAnyUses: unknown at compile time. kOptions: it may
 // have fields of Extra.
 constexpr uint32_t kAnyUses = ~0u;
@@ -215,34 +249,24 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
   t->epoch = group.epoch.load(std::memory_order_relaxed);
   Claim claims[kMost];
   const uint32_t *const modes = c.modes.empty() ? nullptr : c.modes.data();
-  const auto refuse = [&]() noexcept {
-    if (t->extra) free_lent(rt, thread, t);
-    store_relaxed(t->codelet, nullptr);
-    thread.give_record(t);
-    return kNotPlain;
-  };
   std::byte *const place = place_of(rt, thread, t, number, d, n);
-  if (!place) [[unlikely]] return refuse();
+  if (!place) [[unlikely]] return give_back_unused(rt, thread, t);
   auto *const access = reinterpret_cast<consort_access *>(place);
   t->pub.access = access;
-  if (d.nargs) {
-    t->nargs = static_cast<uint8_t>(d.nargs);
-    pack_args(d.args, d.nargs, place + n * sizeof(consort_access));
-  }
-  if (kOptions && !take_options(rt, thread, t, d, c)) [[unlikely]] return refuse();
+  if (kOptions && !take_options(rt, thread, t, d, c)) [[unlikely]] return give_back_unused(rt, thread, t);
 
   SubmissionRight right(thread);
   if (!right.try_biased(rt)) [[unlikely]] {
-    if (n && survey<false, kBeside>(rt, d, n, modes, access, claims) == kNoSurvey) return refuse();
+    if (n && survey<false, kBeside>(rt, d, n, modes, access, claims) == kNoSurvey) return give_back_unused(rt, thread, t);
     right.enter(rt, claims, n);  // sorts them, and uses them until its end
   }
   uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, nullptr) : 0;
   if (kOptions && links != kNoSurvey) links += count_live(rt, *t->extra);
   if (links > kInlineLinks) [[unlikely]]
-    if (links == kNoSurvey || !reserve_more(rt, thread, t, links)) return refuse();
+    if (links == kNoSurvey || !reserve_more(rt, thread, t, links)) return give_back_unused(rt, thread, t);
   // behind the fence of the right: as in submit_any()
-  if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return refuse();
-  if (kBeside && !note_kinds(t, access, n)) return refuse();
+  if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return give_back_unused(rt, thread, t);
+  if (kBeside && !note_kinds(t, access, n)) return give_back_unused(rt, thread, t);
   count_in(thread, group);
   if (out) out->v = name;
   // Like the accesses, the contents of the Extra stay after the task has ended: only this thread reuses the slot. The

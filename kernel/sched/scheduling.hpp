@@ -23,8 +23,9 @@ struct Scheduling : Core {
 
   GraphObserver *graph_observer = nullptr; // called at each submission; nullptr: none. Set at the start
   bool shared_domains = false;             // some queues wait for tickets of others; set at the start
-  // whether a submitter may hold back ready tasks (graph/link_steps.hpp); relaxed: a hint
-  std::atomic<bool> keep_back{false};
+  // whether a submitter may hold back ready tasks (graph/link_steps.hpp); relaxed: a hint. A byte: g++ 12 does not
+  // inline the load of an atomic bool everywhere
+  std::atomic<uint8_t> keep_back{false};
 
   // -- in the order of construction --
   Policy policy;

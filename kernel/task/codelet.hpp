@@ -67,7 +67,7 @@ struct Codelet {
   std::unique_ptr<std::atomic<uint64_t>[]> ran;  // by worker; CL_STATS alone; relaxed: counts
   consort_task blank{};                   // the constant part of what policies see of its tasks
   // release where it is removed; a submission that races with the removal is misuse and sees either value
-  std::atomic<bool> live{true};
+  std::atomic<uint8_t> live{true};
   // As a method of reductions: phases with contributions, and phases whose union has not ended. Under the data's
   // rights; the release that ends a union pairs with the remover's check.
   std::atomic<uint32_t> phases{0}, unions{0};

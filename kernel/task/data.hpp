@@ -105,7 +105,7 @@ struct alignas(64) Datum {
   const void *shape() const noexcept {
     return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at;
   }
-  TaskName &reader_at(uint32_t i) noexcept { return i < kInlineReaders ? reader[i] : more[i - kInlineReaders]; }
+  [[gnu::always_inline]] TaskName &reader_at(uint32_t i) noexcept { return i < kInlineReaders ? reader[i] : more[i - kInlineReaders]; }
   static Datum *of(const consort_datum *p) noexcept {
     return reinterpret_cast<Datum *>(const_cast<char *>(reinterpret_cast<const char *>(p)) - offsetof(Datum, pub));
   }

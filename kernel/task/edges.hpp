@@ -47,8 +47,8 @@ uint32_t successors(const TaskArena &, const Task &, const consort_task **out, u
 // Adds the links of one new task. Links beyond its own were reserved before (reserve()).
 class Linker {
  public:
-  Linker(Core &rt, Task *t) noexcept : Linker(rt, t, rt.tasks.index(t)) {}
-  Linker(Core &rt, Task *t, uint32_t number) noexcept  // the record's number
+  [[gnu::always_inline]] Linker(Core &rt, Task *t) noexcept : Linker(rt, t, rt.tasks.index(t)) {}
+  [[gnu::always_inline]] Linker(Core &rt, Task *t, uint32_t number) noexcept  // the record's number
       : rt_(rt),
         records_(rt.tasks.at(0)),
         task_(t),
@@ -76,7 +76,12 @@ class Linker {
   [[gnu::always_inline]] void after(TaskName name) noexcept {
     if (!name) return;
     // Not after the last link is added: then the task may have ended, and its record be reused.
-    if (hung_ >= 4 && (hung_ & 3) == 0) [[unlikely]] next_stretch();
+    if (hung_ >= 4 && (hung_ & 3) == 0 && std::exchange(stretched_, hung_) != hung_) [[unlikely]] {
+      const Stretch next = next_stretch(rt_, task_, hung_, {slot_, number_, chunk_});
+      slot_ = next.slot;
+      number_ = next.number;
+      chunk_ = next.chunk;
+    }
     Task *p = records_ + static_cast<uint32_t>(name);
     // pairs with the exchange that ends it: its stores are visible
     uint64_t w = p->word.load(std::memory_order_acquire);
@@ -89,7 +94,10 @@ class Linker {
     number_ += 1 << 3;
     ++slot_;
     ++hung_;
-    if (w & word::kIssued) [[unlikely]] meet_issued(p, static_cast<uint32_t>(name >> 32));
+    if (w & word::kIssued) [[unlikely]] {
+      ++issued_;  // only the completion is owed, even if it is complete meanwhile
+      place_ = place_of_issued(rt_, task_, p, static_cast<uint32_t>(name >> 32), place_);
+    }
   }
 
   uint32_t hung() const noexcept { return hung_; }
@@ -98,28 +106,34 @@ class Linker {
 
  private:
   // Slots are in groups: four in the record's last line, four in the policy's words, its chunk, borrowed chunks.
-  [[gnu::noinline]] void next_stretch() noexcept {
-    if (std::exchange(stretched_, hung_) == hung_) return;  // the link that it was for was not added
-    if (hung_ == 4) {
-      slot_ = reinterpret_cast<uint32_t *>(task_->pub.sched);
-    } else if ((hung_ - kInlineLinks) % kChunkLinks == 0) {
-      chunk_ = !chunk_                               ? rt_.tasks.index(task_)
-               : hung_ > kInlineLinks + kChunkLinks ? rt_.tasks.links(chunk_).next
-               : task_->extra                       ? task_->extra->chunks
+  struct Stretch {
+    uint32_t *slot;
+    uint64_t number;  // of the slot, in the format of a word
+    uint32_t chunk;
+  };
+  // The functions below take values: a linker whose address is taken would be kept in memory, not in registers.
+  [[gnu::noinline]] static Stretch next_stretch(Core &rt, Task *t, uint32_t hung, Stretch s) noexcept {
+    if (hung == 4) {
+      s.slot = reinterpret_cast<uint32_t *>(t->pub.sched);
+    } else if ((hung - kInlineLinks) % kChunkLinks == 0) {
+      s.chunk = !s.chunk                              ? rt.tasks.index(t)
+                : hung > kInlineLinks + kChunkLinks ? rt.tasks.links(s.chunk).next
+                : t->extra                          ? t->extra->chunks
                                                     : 0;
-      if (!chunk_) return;  // all reserved links are used: there is no next one
-      slot_ = rt_.tasks.links(chunk_).link;
-      number_ = uint64_t{word::make_link(chunk_, kInlineLinks)} << 3;
+      if (!s.chunk) return s;  // all reserved links are used: there is no next one
+      s.slot = rt.tasks.links(s.chunk).link;
+      s.number = uint64_t{word::make_link(s.chunk, kInlineLinks)} << 3;
     }
+    return s;
   }
-  [[gnu::noinline]] void meet_issued(Task *p, uint32_t generation) noexcept {
-    ++issued_;  // only the completion is pending, even if it is complete meanwhile
+  [[gnu::noinline]] static uint64_t place_of_issued(Core &rt, Task *t, Task *p, uint32_t generation,
+                                                    uint64_t before) noexcept {
     const uint64_t place = std::atomic_ref<uint64_t>(p->pub.footprint).load(std::memory_order_relaxed);
     // If it is still unfinished the ticket was its own. (The load above cannot sink below the fence.)
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (word::generation(p->word.load(std::memory_order_acquire)) != generation) return;
-    place_ = place;
-    note_issued(rt_, task_, place);
+    if (word::generation(p->word.load(std::memory_order_acquire)) != generation) return before;
+    note_issued(rt, t, place);
+    return place;
   }
 
   Core &rt_;

@@ -27,6 +27,10 @@ Frame::~Frame() {
   if (args != inline_args) std::free(args);
 }
 
+void Frame::blank_more(uint32_t n) noexcept {
+  for (; blank_args < n; ++blank_args) args[blank_args] = {};
+}
+
 bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
   if (nviews > view_room) {
     auto *more = static_cast<const void **>(std::malloc(nviews * sizeof(void *)));

@@ -27,9 +27,12 @@ struct Frame {
   bool make_room(uint32_t nviews, uint32_t nargs) noexcept;  // false: out of memory
   // Returns the first `n` args with address and extent 0. Precondition: there is room for `n`.
   consort_arg *blank(uint32_t n) noexcept {
-    for (; blank_args < n; ++blank_args) args[blank_args] = {};
+    if (blank_args < n) [[unlikely]] blank_more(n);
     return args;
   }
+
+ private:
+  void blank_more(uint32_t n) noexcept;
 };
 
 }  // namespace consort

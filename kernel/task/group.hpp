@@ -103,13 +103,14 @@ void turn_in(ThreadState &, Group &) noexcept;
 void turn_out(Core &, ThreadState &, Group &) noexcept;
 
 [[gnu::always_inline]] inline void count_in(ThreadState &thread, Group &g) noexcept {
-  if (!thread.in.counts_for(g.number)) [[unlikely]] turn_in(thread, g);
-  thread.in.add();
+  if (!thread.in.add_for(g.number)) [[unlikely]] {
+    turn_in(thread, g);
+    thread.in.add();
+  }
 }
 inline void count_out(Core &rt, ThreadState &thread, Group &g) noexcept {
-  while (!thread.out.counts_for(g.number))
+  while (!thread.out.add_for(g.number))
     [[unlikely]] turn_out(rt, thread, g);  // its callbacks may make it turn again
-  thread.out.add();
 }
 
 }  // namespace consort

@@ -2,14 +2,11 @@
 
 #include <exception>
 
-#include "base/last_error.hpp"
-
 namespace consort {
 
-consort_status guarded_call(consort_call_fn *fn, const consort_call *call) noexcept {
-  clear_error();
+consort_status report_exception() noexcept {
   try {
-    return fn(call);
+    throw;
   } catch (const std::exception &e) {
     return set_errorf(CONSORT_E_INTERNAL, "an exception left the function: %s", e.what());
   } catch (...) {

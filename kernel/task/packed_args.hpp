@@ -18,14 +18,20 @@ struct PackedArg {
 
 constexpr uint64_t padded(uint64_t bytes) noexcept { return (bytes + 15) & ~uint64_t{15}; }
 
+inline bool is_scalar(const consort_arg &a) noexcept { return a.kind == CONSORT_ARG_SCALAR && a.bytes <= 8; }
+
 // Bytes needed for all; ~0: an argument cannot be carried by a task.
 inline uint64_t packed_bytes(const consort_arg *args, uint32_t n) noexcept {
   uint64_t bytes = uint64_t{n} * sizeof(PackedArg);
   for (uint32_t i = 0; i < n; ++i) {
     if (args[i].kind == CONSORT_ARG_BYTES && (args[i].scalar || !args[i].bytes)) bytes += padded(args[i].bytes);
-    else if (args[i].kind != CONSORT_ARG_SCALAR || args[i].bytes > 8) return ~uint64_t{0};
+    else if (!is_scalar(args[i])) return ~uint64_t{0};
   }
   return bytes;
+}
+
+inline void pack_scalar(const consort_arg &a, std::byte *out) noexcept {
+  *reinterpret_cast<PackedArg *>(out) = {a.kind, a.bytes, a.scalar};
 }
 
 inline void pack_args(const consort_arg *args, uint32_t n, std::byte *out) noexcept {
@@ -44,7 +50,8 @@ inline void pack_args(const consort_arg *args, uint32_t n, std::byte *out) noexc
 inline void unpack_args(const Task &t, consort_arg *out) noexcept {
   const auto *first = reinterpret_cast<const std::byte *>(t.pub.access + t.pub.naccess);
   const auto *packed = reinterpret_cast<const PackedArg *>(first);
-  for (uint32_t i = 0; i < t.nargs; ++i) {
+  const uint32_t n = t.nargs;
+  for (uint32_t i = 0; i < n; ++i) {
     const bool by_address = packed[i].kind == CONSORT_ARG_BYTES;
     out[i].kind = packed[i].kind;
     out[i].bytes = packed[i].bytes;

@@ -39,6 +39,12 @@ struct Tally {
   void add() noexcept {  // release: pairs with the acquire where counts are summed (group.cpp)
     turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
+  [[gnu::always_inline]] bool add_for(uint32_t group) noexcept {  // add(), if it counts for that group; else false
+    const uint64_t now = turn.load(std::memory_order_relaxed);
+    if (now >> kGroupShift != group) [[unlikely]] return false;
+    turn.store(now + 1, std::memory_order_release);
+    return true;
+  }
 };
 
 // Tasks run in a row, each released by the one before.

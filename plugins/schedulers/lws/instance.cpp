@@ -202,7 +202,9 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
   if (epoch_.load(std::memory_order_seq_cst) != p.epoch) return leave(me, 0);  // pairs with drain(), by way of enter()
   // In reverse: the deque returns the newest first, so tasks of one push leave in their order.
   uint32_t kept = 0;
-  for (uint32_t i = p.n; i-- > 0;) {
+  if (me.plain == 1)  // one class
+    while (kept < p.n && !is_priority(p.ready[p.n - 1 - kept]) && me.deque.push(p.ready[p.n - 1 - kept])) ++kept;
+  for (uint32_t i = p.n - kept; i-- > 0;) {
     consort_task *task = p.ready[i];
     if (!is_priority(task)) [[likely]] {
       const uint32_t pool = pool_of(task);
