@@ -84,6 +84,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   window = static_cast<uint32_t>(config->number("window"));
   bypass = static_cast<uint32_t>(config->number("bypass"));
   spin_rounds = static_cast<uint32_t>(config->number("spin_us")) * 60 + 1;
+  spin_ns = static_cast<uint64_t>(config->number("spin_us")) * 1000;
   virtual_time = config->text("time") == "virtual";
   manual = virtual_time || config->text("pump") == "manual";
   detect_repeats = config->flag("detect_repeats");

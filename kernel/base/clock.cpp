@@ -2,13 +2,18 @@
 
 #include <time.h>
 
+#include "base/idle_spin.hpp"
+
 namespace consort {
 
-uint64_t Clock::now() const noexcept {
-  if (stepped_) return stepped_ns_.load(std::memory_order_relaxed);
+uint64_t monotonic_ns() noexcept {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+uint64_t Clock::now() const noexcept {
+  return stepped_ ? stepped_ns_.load(std::memory_order_relaxed) : monotonic_ns();
 }
 
 uint64_t Clock::chance() noexcept {  // splitmix64

@@ -348,8 +348,11 @@ void Executor::pump(ThreadState &thread, Frame &f) {
       idle = 0;
       continue;
     }
-    if (idle == 0) settle_down(rt, thread);
-    if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
+    if (idle == 0) {
+      settle_down(rt, thread);
+      thread.spin.begin(rt.spin_ns);
+    }
+    if (!thread.spin.over(idle += look_again_later(idle))) continue;
     // see leave_to_spare(): only the thread on duty may sleep here, since it is the one that is woken
     if (duty_.load(std::memory_order_relaxed) != &thread.parker) break;
     show_asleep(thread.parker);
@@ -366,7 +369,7 @@ void Executor::pump(ThreadState &thread, Frame &f) {
     }
     thread.seat = nullptr;
     token.store(token::kFree, std::memory_order_release);
-    thread.parker.wait(-1);
+    thread.spin.sleep(rt.spin_ns, [&] { thread.parker.wait(-1); });
     return;  // the bit stays until the token is taken: the parker remembers a wake in between
   }
   settle_down(rt, thread);

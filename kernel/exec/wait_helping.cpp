@@ -69,9 +69,12 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
         idle = 0;
         continue;
       }
-      if (idle == 0) settle_down(rt, thread);
+      if (idle == 0) {
+        settle_down(rt, thread);
+        thread.spin.begin(rt.spin_ns);
+      }
       if (goal.reached() || deadline.passed()) break;
-      if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
+      if (!thread.spin.over(idle += look_again_later(idle))) continue;
       rt.policy.flush(rt);
       w->show_asleep(thread.parker);
       if (w->step(thread, frame)) {
@@ -87,8 +90,9 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
         if (!goal.surely_reached()) {
           if (records && stands_still(rt)) records->in_vain = true;
           else
-            thread.parker.wait(records ? kWaitNap
-                                       : until_flush(rt, deadline.left_ns()));  // no thread announces that all workers rest
+            thread.spin.sleep(rt.spin_ns, [&] {  // no thread announces that all workers rest
+              thread.parker.wait(records ? kWaitNap : until_flush(rt, deadline.left_ns()));
+            });
         }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();
@@ -102,7 +106,8 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
         continue;
       }
       w->show_awake();
-      idle = rt.spin_rounds;
+      thread.spin.exhaust();
+      idle = 1;
       if (records) break;  // nothing to run and no record returned: the caller decides
     }
     settle_down(rt, thread);
@@ -187,8 +192,11 @@ consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const
         // and finds the task in the policy.
         rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
       } else {
-        if (idle == 0) settle_down(rt, thread);
-        if (++idle < rt.spin_rounds) {
+        if (idle == 0) {
+          settle_down(rt, thread);
+          thread.spin.begin(rt.spin_ns);
+        }
+        if (!thread.spin.over(++idle)) {
           pause();
           continue;
         }

@@ -57,6 +57,7 @@ struct Core : Platform {
   bool detect_repeats = false;
   bool profile = false;
   uint32_t window = 0, return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
+  uint64_t spin_ns = 0;                    // the longest time that an idle thread spins before it sleeps
   void (*trace_fn)(void *, const consort_trace_event *) = nullptr;  // called at starts and ends of tasks
   void *trace_user = nullptr;
   uint32_t only_worker = CONSORT_NONE;     // setting teams = "single": team tasks run on teams or on this worker

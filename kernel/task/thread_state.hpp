@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/idle_spin.hpp"
 #include "base/park.hpp"
 #include "base/stack_headroom.hpp"
 #include "task/sequence_detector.hpp"
@@ -142,6 +143,7 @@ struct ThreadState {
   std::atomic<bool> away{false};
   std::atomic<bool> orphan{false};  // [any] its thread has ended; release pairs with acquire in adopt_or_add()
   Parker parker;
+  IdleSpin spin;                                      // before it sleeps there
 
   Task *take_record() noexcept {                              // for a submission; nullptr: out of memory
     if (nfree > floor) [[likely]] return pop_free();
