@@ -60,9 +60,11 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
   push_kept(rt, *w);
   {
     Frame frame(*w);
-    uint32_t idle = 0;
+    constexpr uint32_t kSingly = 4;
+    uint32_t idle = 0, looks = 0;
     while (!goal.reached()) {
-      const bool did = w->steps(thread, frame, kLookEvery) > 0;
+      // A single task is often the next one: no search for another task after it has ended.
+      const bool did = w->steps(thread, frame, goal.task && looks++ < kSingly ? 1 : kLookEvery) > 0;
       if (thread.seat != w) break;
       if (records && records->enough(thread)) break;
       if (did && !deadline.passed()) {

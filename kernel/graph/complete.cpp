@@ -89,10 +89,19 @@ void leave_kind(TaskGraph &rt, ThreadState &thread, const Task &t) noexcept {
   if (const auto end = rt.kinds.of(t).end) end(rt, thread, t);
 }
 
+// Releases all stores of the task; a thread that adds a link or finds the name invalid acquires them. No link can be
+// added from here on.
+inline uint64_t end_name_now(Task *t) noexcept {
+  return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
+}
+
 // The actions while the name is valid, and its invalidation.
 uint64_t end_name(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
                   Task **heir) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
+  const Extra *const e = t->extra;
+  // No further action, as for most recorded tasks, which all have an Extra.
+  if (!(t->bits & ~(kBound | kAfter | kOdd)) && (!e || !(e->staging || e->done))) return end_name_now(t);
   if (t->bits & kUnite) [[unlikely]] leave_union(*t, status);
   if (t->bits & kScratch)
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
@@ -106,9 +115,7 @@ uint64_t end_name(TaskGraph &rt, ThreadState &thread, Task *t, consort_status st
   if (t->extra && t->extra->done) call_done(rt, thread, t, status, worker);
   if (t->bits & kMore) end_more(rt, thread, t, status);
   if (t->bits & kSpecial) leave_kind(rt, thread, *t);
-  // Releases all stores of the task; a thread that adds a link or finds the name invalid acquires them. No link can be
-  // added from here on.
-  return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
+  return end_name_now(t);
 }
 
 void end_one(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
