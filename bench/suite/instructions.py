@@ -6,11 +6,15 @@ from .measure import say
 
 # What is counted: the program, its arguments; the goal; the budget, which is where the project is, and some room.
 TASKS = {
-    "plain": ("micro-consort", ["--pattern", "independent_bare"], None, 640),
-    "one value": ("micro-consort", ["--pattern", "independent"], 400, 760),
-    "two data": ("micro-consort", ["--pattern", "data2_bare"], None, 1090),
-    "two data and a value": ("micro-consort", ["--pattern", "data2"], 650, 1230),
-    "rich": ("cliffs-consort", ["--mode", "once", "--shape", "rich"], None, 2150),  # six data, a value, a priority, a name
+    "plain": ("micro-consort", ["--pattern", "independent_bare"], None, 600),
+    "one value": ("micro-consort", ["--pattern", "independent"], 400, 680),
+    "two data": ("micro-consort", ["--pattern", "data2_bare"], None, 1050),
+    "two data and a value": ("micro-consort", ["--pattern", "data2"], 650, 1110),
+    # a task of a recording of so many, with the call of the replay and the wait for its end
+    "replay of 16": ("micro-consort", ["--pattern", "replay_data4", "--n", 16], None, 820),
+    "replay of 64": ("micro-consort", ["--pattern", "replay_data4", "--n", 64], None, 660),
+    "replay of 512": ("micro-consort", ["--pattern", "replay_data4", "--n", 512], None, 590),
+    "rich": ("cliffs-consort", ["--mode", "once", "--shape", "rich"], None, 2050),  # six data, a value, a priority, a name
 }
 
 
@@ -28,14 +32,17 @@ def measure(args, rows):
         if not (args.bin / program).exists():
             say(f"no {program}: it was not built")
             return 77
-    few, many = 20000, 70000
     extra = ["--pump", args.pump] if args.pump else []
     for name in args.tasks:
         program, words, goal, budget = TASKS[name]
-        tasks = (many - few) * 1.1  # the programs warm up with a tenth
+        counted, few, many, tasks = "--n", 20000, 70000, 50000 * 1.1  # the programs warm up with a tenth
+        if "--n" in words:  # a recording of that length: its replays are counted
+            counted, few = "--reps", 200
+            many = few + max(50, 20000 // words[-1])
+            tasks = (many - few) * words[-1]
         total = None
         for _ in range(4):  # which thread runs a task, others at work here decide, too: over the budget it is counted again
-            less, more = (callgrind.by_function([args.bin / program, *words, "--workers", "1", "--n", n, *extra]) for n in (few, many))
+            less, more = (callgrind.by_function([args.bin / program, *words, "--workers", "1", counted, n, *extra]) for n in (few, many))
             found = {function: (value - less.get(function, 0)) / tasks for function, value in more.items()}
             if total is None or found[None] < total:
                 total, per_task = found.pop(None), found
