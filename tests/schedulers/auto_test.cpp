@@ -38,7 +38,7 @@ TEST(Auto, ChoosesByUnits) {
   {
     Rt rt(unlike());
     EXPECT_EQ(scheduler_of(rt), "auto");
-    EXPECT_TRUE(is_current(rt, "darts")) << explained(rt);
+    EXPECT_TRUE(is_current(rt, "graph-lookahead")) << explained(rt);
   }
   {
     Rt rt(unlike({{"auto.spaces", "dmdas"}}));
@@ -58,13 +58,13 @@ TEST(Auto, SwitchesWhileTasksRun) {
     int ran = 0;
     const auto count = [&](const consort_call &) { return ++ran, CONSORT_OK; };
     const auto tiny = body(rt, "tiny", count), large = body(rt, "large", count);
-    EXPECT_TRUE(is_current(rt, "darts"));
+    EXPECT_TRUE(is_current(rt, "graph-lookahead"));
     for (int i = 0; i < 12000; ++i) Desc(tiny).must(rt);
     EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
     EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
     for (int i = 0; i < 400; ++i) Desc(large).must(rt);
     EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
-    EXPECT_TRUE(is_current(rt, "darts")) << explained(rt);
+    EXPECT_TRUE(is_current(rt, "graph-lookahead")) << explained(rt);
     EXPECT_EQ(ran, 12400);
     return trace;
   };
@@ -73,15 +73,43 @@ TEST(Auto, SwitchesWhileTasksRun) {
   EXPECT_EQ(first, run());
 }
 
+// Small tasks without known times, ahead of a graph of large ones that is submitted already: no change, since another policy
+// would not know the graph.
+TEST(Auto, KeepsAPolicyThatKnowsTheGraph) {
+  struct Log {
+    std::vector<std::string> lines;
+  } log;
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  const Pairs pairs = unlike({{"log", "info"}});
+  s.set = pairs.data();
+  s.nset = static_cast<uint32_t>(pairs.size());
+  s.log_user = &log;
+  s.log = [](void *user, int32_t, const char *text) { static_cast<Log *>(user)->lines.push_back(text); };
+  consort_runtime *rt = nullptr;
+  ASSERT_OK(consort_start(&s, &rt));
+  Bodies body;
+  int ran = 0;
+  const auto count = [&](const consort_call &) { return ++ran, CONSORT_OK; };
+  const auto fill = body(rt, "unknown", count), large = body(rt, "large", count);
+  for (int i = 0; i < 3000; ++i) Desc(fill).must(rt);
+  for (int i = 0; i < 20000; ++i) Desc(large).must(rt);
+  EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(ran, 23000);
+  for (const std::string &line : log.lines) EXPECT_EQ(line.find("goes over from 'graph-lookahead'"), line.npos) << line;
+  EXPECT_OK(consort_stop(rt));
+}
+
 // Without estimates it chooses a policy without models, for a while.
 TEST(Auto, ChoosesWithoutModels) {
   Rt rt(unlike({{"calibrate", "off"}, {"sim.times", ""}}));
   Bodies body;
   int ran = 0;
   const auto c = body(rt, "unknown", [&](const consort_call &) { return ++ran, CONSORT_OK; });
-  for (int i = 0; i < 4000; ++i) Desc(c).must(rt);
-  EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
-  EXPECT_EQ(ran, 4000);
+  for (int wave = 0; wave < 20; ++wave) {
+    for (int i = 0; i < 400; ++i) Desc(c).must(rt);
+    EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  }
+  EXPECT_EQ(ran, 8000);
   EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
 }
 
@@ -97,9 +125,9 @@ TEST(Auto, NamedSchedulerReplacesIt) {
   EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
   EXPECT_EQ(scheduler_of(rt), "prio");
   EXPECT_OK(consort_runtime_set_scheduler(rt, "auto"));
-  EXPECT_TRUE(is_current(rt, "darts"));
-  EXPECT_OK(consort_runtime_set_scheduler(rt, "darts"));  // that it named itself: now by name
-  EXPECT_EQ(scheduler_of(rt), "darts");
+  EXPECT_TRUE(is_current(rt, "graph-lookahead"));
+  EXPECT_OK(consort_runtime_set_scheduler(rt, "graph-lookahead"));  // that it named itself: now by name
+  EXPECT_EQ(scheduler_of(rt), "graph-lookahead");
   EXPECT_EQ(explained(rt).find("at present"), std::string::npos);
   EXPECT_EQ(ran, 200);
 }

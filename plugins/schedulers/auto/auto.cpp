@@ -41,7 +41,8 @@ class Instance : public Central {
   const consort_sched_host *const services_;    // nullptr: the host has none
   uint64_t seen_ns_ = 0, seen_finished_ = 0, seen_asked_ = 0, seen_unknown_ = 0;
   uint32_t agree_ = 0;                          // consecutive calls that contradict small_
-  uint32_t blind_for_ = 0, last_blind_ = 100;   // calls until models are tried again; the last such number
+  uint32_t blind_for_ = 0, last_blind_ = 10;    // calls until models are tried again; the last such number
+  bool few_wait_ = false;                       // most tasks that are pending will have ended by the next call or two
   bool small_ = false;
 };
 
@@ -54,14 +55,18 @@ const std::string &Instance::by_units(const consort_topology &t) const noexcept 
   return *choice;
 }
 
-// Updates small_. The rate gives an upper bound of a worker's time per task. With idle workers the true time may be shorter, so tasks
+// Updates small_ and few_wait_. The next policy does not know tasks that are submitted and not ready, so while most tasks of a
+// graph are still to come, its first ones are no reason for a change.
+//
+// The rate gives an upper bound of a worker's time per task. With idle workers the true time may be shorter, so tasks
 // count as large again only if all workers had work.
 void Instance::look_at_sizes(const consort_overview &o, uint32_t nworkers) noexcept {
   const uint64_t now = host->now(host), ended = o.finished - seen_finished_;
   if (now <= seen_ns_) return;
   const double each = static_cast<double>(now - seen_ns_) * nworkers / static_cast<double>(ended + 1);
   const bool busy = o.submitted - o.finished > uint64_t{4} * nworkers;
-  const bool tells_small = ended >= kEnough && each < settings_.small_ns;
+  few_wait_ = o.submitted - o.finished < 2 * ended;
+  const bool tells_small = few_wait_ && ended >= kEnough && each < settings_.small_ns;
   const bool tells_large = busy && each > 4 * settings_.small_ns;
   agree_ = (small_ ? tells_large : tells_small) ? agree_ + 1 : 0;
   if (agree_ == kTwice) small_ = !small_, agree_ = 0;
@@ -77,7 +82,7 @@ void Instance::look_at_models(const consort_overview &o) noexcept {
   }
   const uint64_t asked = o.asked - seen_asked_, unknown = o.unknown - seen_unknown_;
   if (asked < kEnough) return;
-  if (unknown * 10 > asked * 9) blind_for_ = last_blind_ = std::min(last_blind_ * 2, 1u << 20);
+  if (few_wait_ && unknown * 10 > asked * 9) blind_for_ = last_blind_ = std::min(last_blind_ * 2, 1u << 20);
   seen_asked_ = o.asked, seen_unknown_ = o.unknown;
 }
 
@@ -101,7 +106,7 @@ consort_status init(const consort_host *host, void **out) noexcept {
     };
     s.alike = name("alike", "lws");
     s.unlike = name("unlike", "graph-lookahead");
-    s.spaces = name("spaces", "darts");
+    s.spaces = name("spaces", "graph-lookahead");
     s.small_ns = policies::real_param(host, "small_us", 20) * 1e3;
     return CONSORT_OK;
   });
@@ -110,7 +115,7 @@ consort_status init(const consort_host *host, void **out) noexcept {
 constexpr consort_param params[] = {
     {"alike", "string", "lws", nullptr, "policy for like units, for small tasks, and without model predictions"},
     {"unlike", "string", "graph-lookahead", nullptr, "policy for unlike units that share a memory"},
-    {"spaces", "string", "darts", nullptr, "policy for units with their own memories"},
+    {"spaces", "string", "graph-lookahead", nullptr, "policy for units with their own memories"},
     {"small_us", "f64", "20", "0..1e6", "microseconds per task below which tasks are small"},
 };
 
