@@ -7,6 +7,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
 
 #include "estimates.hpp"
@@ -25,10 +26,17 @@ struct Deferral {
   double loose = 1;                            // factor on the area bound, for gaps in the schedule
 };
 
+// Meaning of a task's priority, and of the place of its data.
+struct Urgency {
+  bool strict = true;                          // a task precedes all tasks of lower priority
+  double worth = 0;                            // otherwise: rank of the highest priority seen, in run times of the task
+  bool homes = false;                          // tasks wait for the units that have their data, if they end sooner there
+};
+
 class LateBinding {
  public:
   // ahead: number of long tasks that a worker holds at a time
-  LateBinding(const consort_host *, const consort_topology &, uint64_t epoch, uint32_t ahead, Deferral = {});
+  LateBinding(const consort_host *, const consort_topology &, uint64_t epoch, uint32_t ahead, Deferral = {}, Urgency = {});
   virtual ~LateBinding() = default;
 
   consort_status workers(const consort_topology &, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd);
@@ -88,7 +96,7 @@ class LateBinding {
   // Among the first tasks of kinds with this priority, finds the one with the greatest rank minus weighted transfer cost. The weight
   // grows with data stalls of the units and with the ratio of transfer to computation.
   struct Search {
-    Search(LateBinding &, const WorkerGroups &, uint32_t group, double now, int32_t priority, double near, uint32_t look,
+    Search(LateBinding &, const WorkerGroups &, uint32_t worker, double now, int32_t priority, double near, uint32_t look,
            double beta) noexcept;
     void look_at(uint32_t kind, double floor) noexcept;  // considers tasks with a rank above floor
     Found best;
@@ -97,13 +105,17 @@ class LateBinding {
     double cost(const Node *, double ns) const noexcept;
 
     LateBinding &policy_;
-    const uint32_t group_, space_, look_;
+    const WorkerGroups &served_;
+    const double now_;
+    const uint32_t worker_, group_, space_, look_;
+    const bool may_leave_;
     const int32_t priority_;
     const double weight_, stays_, congestion_, urgent_;
     double score_;
   };
 
   const WorkerGroups &served() const noexcept { return serving_.served(); }
+  Found task_at_home(uint32_t group) noexcept;  // of slow units
   // Records that a search for idle units of this group found nothing, without a reason on the host's side. While nothing changes, the
   // next idle unit that pops at the same time skips the search.
   void found_nothing(uint32_t group, double now) noexcept { nothing_[group] = {change_, now}; }
@@ -141,6 +153,7 @@ class LateBinding {
   const decltype(consort_sched_host::lacking) lacking_;  // nullptr: the host lacks it
   const uint32_t ahead_;
   const Deferral deferral_;
+  const Urgency urgency_;
   Serving serving_;
 
   mutable SpinLock lock_;                      // guards what follows
@@ -168,6 +181,7 @@ class LateBinding {
 
  private:
   void request_location_records(const WorkerGroups &, const consort_task *first) noexcept;
+  double drained_ns(const WorkerGroups &, const Kind &) const noexcept;
   void prefetch_successors(const WorkerGroups &, const consort_task *, double now, double end) noexcept;
   // Whether a worker of another group, in another memory than the first group's, is idle.
   bool idle_elsewhere(const WorkerGroups &served, uint32_t group) const noexcept {
@@ -184,6 +198,21 @@ class LateBinding {
   bool has_enough(const WorkerGroups &, uint32_t worker) const noexcept;
   void wake(const WorkerGroups &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
+  double busy_ns(const WorkerGroups &, uint32_t group, double now) const noexcept;
+  void settle_home(const WorkerGroups &, Kind &, Node *, const uint64_t *lacks, double now) noexcept;
+  void leave_home(Kind &, Node *) noexcept;
+  bool has_home(const Node *n) const noexcept { return n->home < home_ns_.size() && n->group_change == groups_change_; }
+  bool ends_sooner_at_home(const WorkerGroups &, const Node *, uint32_t worker, double ns, double way, double now) const noexcept;
+  void see_priority(int32_t its) noexcept {
+    least_priority_ = std::min(least_priority_, its);
+    most_priority_ = std::max(most_priority_, its);
+  }
+  bool all_idle(const WorkerGroups &served) const noexcept {
+    for (uint32_t g = 0; g < idle_.size() && g < served.groups.size(); ++g)
+      if (idle_[g] < static_cast<int32_t>(served.groups[g].count)) return false;
+    return true;
+  }
+  void weigh_priority(const Kind &, Node *) noexcept;
   void locate(const WorkerGroups &, const Kind &, Node *, const uint64_t *lacks) const noexcept;
   void set_idle(const WorkerGroups &served, uint32_t worker, bool idle) noexcept {  // idle differs from before
     idle_bits_[worker / 64] ^= uint64_t{1} << worker % 64;
@@ -199,10 +228,15 @@ class LateBinding {
   double free_at(uint32_t worker, double now) const noexcept;
 
   std::vector<EmptySearch> nothing_;               // by group
+  const bool at_homes_;
+  std::vector<double> home_ns_;                // by group: run time of the ready tasks that have their home there
+  uint32_t groups_change_ = 0;                 // the groups that homes refer to
   uint64_t change_ = 1;
+  int32_t least_priority_ = std::numeric_limits<int32_t>::max(), most_priority_ = std::numeric_limits<int32_t>::min();  // seen
   std::vector<double> rows_;                   // scratch of area_ns(), reserved for the largest case
   double area_ = 0, price_[kClasses];          // dual prices of a ns of each class's units
   double congestion_ = 1;                           // weight of transfers by the overall ratio of transfer to computation
+  double longest_ = 0;                         // the longest path of remaining_ns(), without the area
   double remaining_at_ = -1, remaining_total_ = 0;             // cached remaining_ns() and its time; -1: stale
   uint32_t remaining_version_ = 0;                     // TaskKinds::times() at the last update
   bool priced_ = false;
@@ -214,5 +248,6 @@ class LateBinding {
 
 #include "late_binding_prefetch.hpp"
 #include "late_binding_remaining.hpp"
+#include "late_binding_home.hpp"
 #include "late_binding_impl.hpp"
 #include "late_binding_search.hpp"

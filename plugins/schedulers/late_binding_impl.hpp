@@ -10,14 +10,16 @@ namespace policies {
 // -- life ---------------------------------------------------------------------------------------------------------
 
 inline LateBinding::LateBinding(const consort_host *host, const consort_topology &t, uint64_t epoch, uint32_t ahead,
-                  Deferral deferral)
+                  Deferral deferral, Urgency urgency)
     : host_(host),
       models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
       lacking_(models_ && CONSORT_HAS_FN(models_, consort_sched_host, lacking) ? models_->lacking : nullptr),
       ahead_(ahead),
       deferral_(deferral),
+      urgency_(urgency),
       serving_(host, epoch),
-      kinds_(host, models_) {
+      kinds_(host, models_),
+      at_homes_(urgency.homes) {
   publish(Members(t), t);
 }
 
@@ -46,6 +48,7 @@ inline void LateBinding::publish(Members &&members, const consort_topology &t) {
   std::vector<float> ways = incoming_ns_per_byte(next, t);
   std::vector<double> rows(2 * TaskKinds::kMost * std::min<std::size_t>(next.of_class.size(), kClasses));
   std::vector<EmptySearch> nothing(next.groups.size());
+  std::vector<double> at_home(next.groups.size());
   const std::lock_guard guard(lock_);
   kinds_.reserve(next);
   idle_.reserve(next.groups.size());  // nothing fails from here on
@@ -61,6 +64,8 @@ inline void LateBinding::publish(Members &&members, const consort_topology &t) {
   ns_per_byte_.swap(ways);
   rows_.swap(rows);
   nothing_.swap(nothing);
+  home_ns_.swap(at_home);
+  ++groups_change_;
   idle_.assign(next.groups.size(), 0);
   for (const uint32_t w : next.order) idle_[next.group_of[w]] += !npopped_[w];
   kinds_.reload(next);  // decisions use the new groups from here on
@@ -83,6 +88,7 @@ inline consort_status LateBinding::workers(const consort_topology &t, const uint
 // Removes the node from its kind's queue; the caller owns it. Under the lock.
 inline void LateBinding::take(Kind &k, Node *n) noexcept {
   gone(n);
+  leave_home(k, n);
   changed();
   k.ready.remove(n);
   --k.nready;
@@ -123,6 +129,20 @@ inline uint64_t LateBinding::changed_by(const consort_task *t) noexcept {
     if (t->access[a].datum && (t->access[a].mode & CONSORT_M_R) && (t->access[a].mode & CONSORT_M_W))
       changed |= uint64_t{1} << a;
   return changed;
+}
+
+// As a hint, a priority adds to the rank: by its place between the least and the highest priority seen. It decides between tasks
+// of about equal rank, and cannot hold up the critical path or outweigh the data. Under the lock.
+inline void LateBinding::weigh_priority(const Kind &k, Node *n) noexcept {
+  const int32_t its = n->task->priority;
+  if (urgency_.strict) {
+    n->priority = its;
+    return;
+  }
+  see_priority(its);
+  const double range = static_cast<double>(most_priority_) - least_priority_;
+  if (range > 0)
+    n->rank += static_cast<float>(urgency_.worth * k.best_ns * (static_cast<double>(its) - least_priority_) / range);
 }
 
 // Finds the groups that hold the data that a task writes; they stay there while the task waits. Under the lock.
@@ -184,11 +204,14 @@ inline uint32_t LateBinding::push(const consort_push &p) noexcept {
       Node *n = pool_.take();
       n->task = t;
       n->seq = ++seq_;
-      n->priority = t->priority;
       n->rank = std::max(ranks[i], k.best_ns);
+      weigh_priority(k, n);
       n->worker = kind;
       n->place = places[i];
-      if (lacking_) locate(served, k, n, lacks + i * ngroups);
+      if (lacking_) {
+        locate(served, k, n, lacks + i * ngroups);
+        settle_home(served, k, n, lacks + i * ngroups, now);
+      }
       k.ready.push(n);
       queued(n);
       ++k.nready;
@@ -333,6 +356,7 @@ inline void LateBinding::submitted(const consort_task *const *tasks, uint32_t n)
   graph_.submitted(tasks, n, host_, models_, served);
   const std::lock_guard guard(lock_);
   try {
+    for (uint32_t i = 0; i < n; ++i) see_priority(tasks[i]->priority);
     for (uint32_t i = 0; i < n; ++i) ++kinds_[kinds_.of(served, tasks[i])].left;
   } catch (...) {  // no memory: these tasks are unknown
   }

@@ -18,6 +18,7 @@ inline LateBinding::Found LateBinding::slack_task(const WorkerGroups &served, ui
     if (left < 0) left = remaining_ns(served, now) * slack;
     const double takes = k.ns[g] + n->rank - k.best_ns;
     if (takes > left) continue;
+    if (takes > longest_ && k.ns[g] > drained_ns(served, k)) continue;
     if (k.nready <= vacant(served, k)) continue;  // faster units have free places for all of them
     float way = 0;
     const consort_task *const t = n->task;
@@ -28,10 +29,23 @@ inline LateBinding::Found LateBinding::slack_task(const WorkerGroups &served, ui
   return best;
 }
 
+// Time in which the units that are fast on the kind run the ready tasks: a slow unit that takes longer lets them stand idle, if
+// what follows waits for all of these tasks.
+inline double LateBinding::drained_ns(const WorkerGroups &served, const Kind &k) const noexcept {
+  constexpr double kArrivals = 2;  // more tasks become ready meanwhile
+  double work = k.best_ns, units = 0;
+  for (const Kind &other : kinds_.all())
+    if (other.fast_groups & k.fast_groups) work += static_cast<double>(other.nready) * other.best_ns;
+  for (uint32_t g = 0; g < served.groups.size() && g < TaskKinds::kGroups; ++g)
+    if (k.fast_on(g)) units += served.groups[g].count;
+  return units > 0 ? kArrivals * work / units : 0;
+}
+
 // Estimates the remaining time of all known work.
 inline double LateBinding::remaining_ns(const WorkerGroups &served, double now) noexcept {
   if (now == remaining_at_) return remaining_total_;  // in virtual time many idle units pop at one time
-  double longest = area_ns(served) * deferral_.loose;
+  const double area = area_ns(served) * deferral_.loose;
+  double longest = 0;
   for (const Kind &k : kinds_.all())
     if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
   if (remaining_version_ != kinds_.times()) update_all_remaining();
@@ -49,7 +63,8 @@ inline double LateBinding::remaining_ns(const WorkerGroups &served, double now) 
     }
   }
   remaining_at_ = now;
-  return remaining_total_ = longest;
+  longest_ = longest;
+  return remaining_total_ = std::max(area, longest);
 }
 
 // Upper bound of remaining_ns() for this worker's popped tasks: assumes that none has started.

@@ -19,15 +19,19 @@ inline LateBinding::Found LateBinding::unknown(uint32_t g) noexcept {
 
 inline double square(double x) noexcept { return x * x; }
 
-inline LateBinding::Search::Search(LateBinding &late, const WorkerGroups &served, uint32_t group, double now, int32_t priority, double near,
+inline LateBinding::Search::Search(LateBinding &late, const WorkerGroups &served, uint32_t worker, double now, int32_t priority, double near,
                             uint32_t look, double beta) noexcept
     : policy_(late),
-      group_(group),
-      space_(served.groups[group].space),
+      served_(served),
+      now_(now),
+      worker_(worker),
+      group_(served.group_of[worker]),
+      space_(served.groups[group_].space),
       look_(std::min(look, kLook)),
+      may_leave_(!late.all_idle(served)),
       priority_(priority),
-      weight_(beta * (1 + near * square(late.stalls_of(served, group).share()))),
-      stays_(late.is_full(space_) ? 0 : kStays * late.ns_per_byte(group)),
+      weight_(beta * (1 + near * square(late.stalls_of(served, group_).share()))),
+      stays_(late.is_full(space_) ? 0 : kStays * late.ns_per_byte(group_)),
       congestion_(late.congestion_ - 1),
       urgent_(congestion_ > 0 ? 1 / (kUrgent * std::max(1.0, late.remaining_ns(served, now))) : 0),
       score_(-std::numeric_limits<double>::max()) {}
@@ -71,9 +75,11 @@ inline void LateBinding::Search::look_at(uint32_t kind, double floor) noexcept {
   const auto answer = [&] {
     float ns[kAtOnce] = {};
     if (policy_.models_) policy_.models_->transfer_ns(policy_.host_, tasks, m, &space_, 1, ns);
-    for (uint32_t x = 0; x < m; ++x)
+    for (uint32_t x = 0; x < m; ++x) {
+      if (may_leave_ && policy_.ends_sooner_at_home(served_, asked[x], worker_, policy_.kinds_[kind].ns[group_], ns[x], now_)) continue;
       if (const double s = asked[x]->rank - cost(asked[x], ns[x] > 0 ? ns[x] * weight_ : 0); s > score_)
         score_ = s, best = {asked[x], kind};
+    }
     m = 0;
   };
   // Transfer lowers a score: the search ends at the first task whose rank does not exceed the best score.
@@ -107,6 +113,7 @@ inline bool LateBinding::leaves_to_faster(const WorkerGroups &served, const Kind
   const uint32_t g = served.group_of[worker];
   const consort_task *const t = k.ready.front()->task;
   if (!std::any_of(idle_.begin(), idle_.end(), [](int32_t n) { return n > 0; })) return false;
+  if (!npopped_[worker] && g < k.homes.size() && k.homes[g]) return false;  // the faster unit may leave these to this one
   const double here = k.ns[g] + std::max(0.0, free_at(worker, now) - now);
   uint32_t idle = 0;
   for (uint32_t o = 0; o < served.groups.size() && o < TaskKinds::kGroups; ++o) {
@@ -137,7 +144,7 @@ inline LateBinding::Found LateBinding::most_urgent(const WorkerGroups &served, u
     if (congestion_ > 1) remaining_ns(served, now);
     return {};
   }
-  Search s(*this, served, g, now, priority, near, look, beta);
+  Search s(*this, served, worker, now, priority, near, look, beta);
   bool leaves = false;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     if (!kinds_[i].open) continue;

@@ -29,6 +29,9 @@ struct alignas(64) Node {                  // two cache lines; queues and choice
   uint32_t worker = 0, impl = CONSORT_NONE;
   uint32_t plan = CONSORT_NONE;            // darts: the group that plans it
   uint32_t place = 0;                      // late_binding.hpp: position in the graph, 0: unknown
+  uint32_t home = CONSORT_NONE;            // late_binding.hpp: the group at which it ends first; `exec` is its time there
+  uint32_t group_change = 0;               // and which groups that means
+  float home_way = 0;                      // ns of its data to its home
   bool known = true;                       // `exec` comes from a model
 };
 

@@ -26,6 +26,7 @@ struct alignas(64) Kind {                        // fields read by every decisio
   std::vector<float> ns;                         // by group; NaN: unknown
   std::vector<float> class_ns;                   // by class, average over its units; 0: not eligible or unknown
   std::vector<uint64_t> masks;                   // by group: implementations; 0: not eligible
+  std::vector<uint32_t> homes;                   // by group: ready tasks that end first there (late_binding_home.hpp)
   std::vector<uint32_t> learning;                // by group: tasks popped without a known time, unfinished
 
   static constexpr uint32_t kGroups = 64;        // further groups have no times, and the eligibility of their class
@@ -127,6 +128,7 @@ inline void TaskKinds::clear(const WorkerGroups &served, Kind &k) noexcept {
   k.ns.assign(n, NAN);
   k.masks.assign(n, 0);
   k.learning.assign(n, 0);
+  k.homes.assign(n, 0);
   k.class_ns.assign(served.members.nclasses, 0);
   for (uint32_t g = 0; g < n; ++g) k.masks[g] = served.members.nclasses == 1 || (k.where >> served.groups[g].klass & 1);
   k.best_ns = 0;
@@ -140,6 +142,7 @@ inline void TaskKinds::make_room(const WorkerGroups &served, Kind &k) {
   k.ns.reserve(n);
   k.masks.reserve(n);
   k.learning.reserve(n);
+  k.homes.reserve(n);
   k.class_ns.reserve(served.members.nclasses);
 }
 

@@ -63,8 +63,8 @@ TEST(Darts, UnitsPlanDisjointData) {
   EXPECT_NE(first < 4, second < 4);
 }
 
-TEST(Darts, PriorityOverridesData) {
-  VirtualMachine v(kPolicy, accelerators(1));
+TEST(Darts, PriorityOverridesDataIfStrict) {
+  VirtualMachine v(kPolicy, accelerators(1), {{"strict", "true"}});
   v.capacity = kMiB;
   Graph g;
   g.bytes = kMiB;

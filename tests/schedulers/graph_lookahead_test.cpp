@@ -183,16 +183,35 @@ TEST(Lookahead, CriticalTasksGoToTheFastUnit) {
   EXPECT_EQ(v.pop(1), 50u);
 }
 
-TEST(Lookahead, PriorityOverridesRank) {
+// A chain of six and a task of higher priority: as a hint, the priority weighs less than the chain; strictly, more.
+TEST(Lookahead, PriorityOverridesRankIfStrict) {
+  const auto first = [](PluginHost::Params set) {
+    VirtualMachine v(kPolicy, machine(0, 1), std::move(set));
+    Graph g;
+    for (uint32_t i = 0; i < 6; ++i) g.add(3, {{0, CONSORT_M_RW}});
+    g.add(1, {{1, CONSORT_M_RW}}, 5);
+    v.load(g);
+    submit(v);
+    v.push(CONSORT_NONE, {0, 6});
+    const uint32_t one = v.pop(0);
+    EXPECT_EQ(v.pop(0), 6 - one);
+    return one;
+  };
+  EXPECT_EQ(first({}), 0u);
+  EXPECT_EQ(first({{"strict", "true"}}), 6u);
+  EXPECT_EQ(first({{"priority", "100"}}), 6u);
+}
+
+// Of tasks of equal rank the one of higher priority runs first, of any kind.
+TEST(Lookahead, PriorityDecidesBetweenEqualRanks) {
   VirtualMachine v(kPolicy, machine(0, 1));
   Graph g;
-  for (uint32_t i = 0; i < 6; ++i) g.add(3, {{0, CONSORT_M_RW}});
-  g.add(1, {{1, CONSORT_M_RW}}, 5);
+  for (uint32_t i = 0; i < 4; ++i) g.add(i % 2 ? 1 : 3, {{i, CONSORT_M_RW}}, static_cast<int32_t>(i == 2 ? 9 : i));
   v.load(g);
   submit(v);
-  v.push(CONSORT_NONE, {0, 6});
-  EXPECT_EQ(v.pop(0), 6u);
-  EXPECT_EQ(v.pop(0), 0u);
+  v.push(CONSORT_NONE, all_of(g));
+  EXPECT_EQ(v.pop(0), 2u);
+  EXPECT_EQ(v.pop(0), 3u);
 }
 
 // Among equal tasks it takes the one whose data are resident.

@@ -13,6 +13,8 @@ consort_status init(const consort_host *host, void **out) noexcept {
     s.critical = policies::real_param(host, "critical", s.critical);
     s.ahead = static_cast<uint32_t>(policies::number_param(host, "ahead", s.ahead));
     s.least_used = policies::flag_param(host, "least_used", s.least_used);
+    s.urgency.strict = policies::flag_param(host, "strict", s.urgency.strict);
+    s.urgency.worth = policies::real_param(host, "priority", s.urgency.worth);
     s.weights.read(host);
     return CONSORT_OK;
   });
@@ -25,6 +27,8 @@ constexpr consort_param params[] = {
     {"critical", "f64", "0.3", "0..100", "share of the remaining time: tasks with a larger rank precede all others"},
     {"ahead", "u32", "2", "1..16", "long tasks that a worker holds at a time"},
     {"least_used", "bool", "false", nullptr, "evict the least used data first; false: the kernel's order"},
+    {"priority", "f64", "1", "0..1e6", "worth of the highest priority: rank, in run times of the task"},
+    {"strict", "bool", "false", nullptr, "a task precedes all tasks of lower priority"},
     POLICY_PARAM_WEIGHTS,
 };
 

@@ -78,7 +78,8 @@ Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, do
   for (const Kind &k : kinds_.all())
     if (open(served, k, g)) any = true, priority = std::max(priority, k.ready.front()->priority);
   if (!any) {
-    const Found f = npopped_[worker] ? Found{} : slack_task(served, g, now, 1);
+    Found f = npopped_[worker] ? Found{} : task_at_home(g);
+    if (!npopped_[worker] && !f.node) f = slack_task(served, g, now, 1);
     if (!f.node && !npopped_[worker]) found_nothing(g, now);
     return f;
   }
@@ -94,7 +95,7 @@ Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, do
 bool Instance::would_take(const WorkerGroups &served, uint32_t g, double now) noexcept {
   for (const Kind &k : kinds_.all())
     if (open(served, k, g)) return true;
-  return unknown(g).node || slack_task(served, g, now, 1).node;
+  return unknown(g).node || task_at_home(g).node || slack_task(served, g, now, 1).node;
 }
 
 // A worker with a task takes no second one that could be an idle worker's first.

@@ -17,13 +17,14 @@ struct Settings {
   double near = 4;       // weight of transfer time while units stall for data, if memory is not short
   double critical = 0.3; // share of the remaining time: tasks with a larger rank precede all others
   bool least_used = false;  // evict the least used data first; else the kernel's order
+  policies::Urgency urgency{.strict = false, .worth = 1, .homes = true};
   policies::Weights weights;
 };
 
 class Instance final : public policies::LateBinding {
  public:
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
-      : LateBinding(host, t, epoch, settings.ahead, {.loose = 1.1}), settings_(settings) {
+      : LateBinding(host, t, epoch, settings.ahead, {.loose = 1.1}, settings.urgency), settings_(settings) {
     kinds_.weigh(settings.weights);
   }
   void submitted(const consort_task *const *tasks, uint32_t n) noexcept;

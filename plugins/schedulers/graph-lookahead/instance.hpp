@@ -18,13 +18,14 @@ struct Settings {
   uint32_t look = 64;   // tasks of a kind that are compared
   uint32_t ahead = 2;   // tasks in flight on a fast unit
   double beta = 1;      // weight of transfer time
+  policies::Urgency urgency{.strict = false, .worth = 1, .homes = true};
   policies::Weights weights;
 };
 
 class Instance final : public policies::LateBinding {
  public:
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
-      : LateBinding(host, t, epoch, settings.ahead, {kShare, kQueue, kLoose}), settings_(settings) {
+      : LateBinding(host, t, epoch, settings.ahead, {kShare, kQueue, kLoose}, settings.urgency), settings_(settings) {
     kinds_.weigh(settings.weights);
   }
 

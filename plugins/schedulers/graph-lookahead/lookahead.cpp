@@ -11,6 +11,8 @@ consort_status init(const consort_host *host, void **out) noexcept {
     s.slack = policies::real_param(host, "slack", s.slack);
     s.look = static_cast<uint32_t>(policies::number_param(host, "look", s.look));
     s.beta = policies::real_param(host, "beta", s.beta);
+    s.urgency.strict = policies::flag_param(host, "strict", s.urgency.strict);
+    s.urgency.worth = policies::real_param(host, "priority", s.urgency.worth);
     s.weights.read(host);
     s.ahead = static_cast<uint32_t>(policies::number_param(host, "ahead", s.ahead));
     return CONSORT_OK;
@@ -23,6 +25,8 @@ constexpr consort_param params[] = {
     {"look", "u32", "64", "1..64", "tasks of a kind that are compared for their data"},
     {"ahead", "u32", "2", "1..16", "long tasks that a worker holds at a time"},
     {"beta", "f64", "1", "0..1e6", "weight of transfer time"},
+    {"priority", "f64", "1", "0..1e6", "worth of the highest priority: rank, in run times of the task"},
+    {"strict", "bool", "false", nullptr, "a task precedes all tasks of lower priority"},
     POLICY_PARAM_WEIGHTS,
 };
 

@@ -107,7 +107,7 @@ Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, do
     priority = std::max(priority, some[i].node->priority);
   }
   if (home) {
-    Search s(*this, served, g, now, priority, settings_.near, settings_.look, 1);
+    Search s(*this, served, worker, now, priority, settings_.near, settings_.look, 1);
     for (uint32_t i = 0; i < n; ++i)
       if (in_bucket(some[i]) && kinds_[some[i].kind].fast_on(g)) s.look_at(some[i].kind, -1);
     return s.best;
