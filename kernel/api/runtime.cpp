@@ -89,7 +89,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   manual = virtual_time || config->text("pump") == "manual";
   detect_repeats = config->flag("detect_repeats");
   profile = config->flag("profile");
-  return_batch = window ? std::clamp(window / 8, 1u, 64u) : 64;
+  return_batch = window ? std::clamp(uint32_t{window} / 8, 1u, 64u) : 64;
   if (!tasks.reserve(kTaskSlots))
     return error(CONSORT_E_NOMEM, "no address space for task records: raise the limit on virtual memory");
   if (!groups.usable()) return error(CONSORT_E_NOMEM, "no memory for the default group");

@@ -93,7 +93,7 @@ struct RecordWait {
 
   static bool enough(const ThreadState &thread) noexcept {
     return thread.nfree + thread.returned_count.load(std::memory_order_relaxed) - thread.floor >=
-           static_cast<int32_t>(std::max(1u, thread.rt.window / 4));
+           static_cast<int32_t>(std::max(1u, uint32_t{thread.rt.window} / 4));
   }
 };
 

@@ -33,6 +33,17 @@ Policy::~Policy() = default;
 
 // -- life -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Lets submitters run further ahead than by default: a policy that decides by tasks that are not ready yet sees only what is
+// submitted. A window that is given stays.
+void look_ahead(Scheduling &rt) {
+  constexpr uint32_t kAhead = 32'768;  // 16 times the default
+  if (rt.window && rt.window < kAhead && rt.config->origin("window") == "default") rt.window = kAhead;
+}
+
+}  // namespace
+
 Result<Policy::Instance *> Policy::make(Scheduling &rt, Plugin &plugin, uint64_t epoch) {
   instances_.reserve(instances_.size() + 1);
   auto made = std::make_unique<Instance>();
@@ -41,6 +52,7 @@ Result<Policy::Instance *> Policy::make(Scheduling &rt, Plugin &plugin, uint64_t
   i.name = plugin.manifest->name;
   i.push = i.ops->push;
   i.pop = i.ops->pop;
+  if (i.ops->flags & CONSORT_SF_AHEAD) look_ahead(rt);
   i.bypass = rt.bypass > 0 && !(i.ops->flags & CONSORT_SF_NO_BYPASS);
   i.epoch.store(epoch, std::memory_order_relaxed);
   const consort_topology *topology = rt.topology->snapshot();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fence.hpp"
+#include "base/relaxed_value.hpp"
 #include "machine/platform.hpp"
 #include "task/callback.hpp"
 #include "task/codelet.hpp"
@@ -56,7 +57,8 @@ struct Core : Platform {
   const bool asymmetric;
   bool detect_repeats = false;
   bool profile = false;
-  uint32_t window = 0, return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
+  RelaxedValue<uint32_t> window = 0;       // of each submitting thread; grows with the first policy that looks ahead
+  uint32_t return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
   uint64_t spin_ns = 0;                    // the longest time that an idle thread spins before it sleeps
   void (*trace_fn)(void *, const consort_trace_event *) = nullptr;  // called at starts and ends of tasks
   void *trace_user = nullptr;

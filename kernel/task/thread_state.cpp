@@ -36,15 +36,16 @@ bool ThreadState::carve(uint32_t n) noexcept {
   }
   nfree += static_cast<int32_t>(n);
   carved += n;
-  if (rt.window && carved > rt.window) floor = static_cast<int32_t>(carved - rt.window);
+  if (const uint32_t window = rt.window; window && carved > window) floor = static_cast<int32_t>(carved - window);
   return true;
 }
 
 bool ThreadState::refill(bool may_wait) noexcept {
   drain_returned();
-  if (!rt.window || !may_wait) return free || carve(kCarve);
+  const uint32_t window = rt.window;
+  if (!window || !may_wait) return free || carve(kCarve);
   if (free && nfree > floor) return true;
-  if (carved < rt.window) return carve(std::min(kCarve, rt.window - carved));
+  if (carved < window) return carve(std::min(kCarve, window - carved));
   gave_way = !rt.window_wait->wait(*this);
   drain_returned();
   return free || carve(1);

@@ -67,10 +67,10 @@ Instance &self(void *s) noexcept {
 
 // Requires Instance(const Settings &, host, topology, epoch) and host().
 template <class Instance, class Settings>
-constexpr consort_scheduler_ops table_of() {
+constexpr consort_scheduler_ops table_of(uint32_t flags = 0) {
   consort_scheduler_ops ops = {
       .size = sizeof(consort_scheduler_ops),
-      .flags = CONSORT_SF_NO_BYPASS,
+      .flags = CONSORT_SF_NO_BYPASS | flags,
       .create = [](void *plugin, const consort_host *host, const consort_topology *t, uint64_t epoch,
                    void **out) noexcept -> consort_status {
         return guarded(host, [&] {

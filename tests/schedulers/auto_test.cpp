@@ -113,6 +113,25 @@ TEST(Auto, ChoosesWithoutModels) {
   EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
 }
 
+// A policy that looks ahead sees more than the default window, but no more than a window that is given.
+TEST(Auto, WindowGrowsForAPolicyThatLooksAhead) {
+  const auto pending = [](const char *scheduler, const char *window) {
+    Pairs p = unlike({{"scheduler", scheduler}});
+    std::erase_if(p, [](const auto &x) { return std::string(x.key) == "window"; });
+    if (window) p.push_back({"window", window});
+    Rt rt(p);
+    Bodies body;
+    const auto c = body(rt, "large", [](const consort_call &) { return CONSORT_OK; });
+    for (int i = 0; i < 10000; ++i) Desc(c).must(rt);
+    const std::string text = explained(rt);
+    EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+    return std::atoi(text.c_str() + text.find("submitted, ") + 11);
+  };
+  EXPECT_EQ(pending("auto", nullptr), 10000);
+  EXPECT_LE(pending("auto", "2048"), 2048);
+  EXPECT_LE(pending("lws", nullptr), 2048);
+}
+
 TEST(Auto, NamedSchedulerReplacesIt) {
   Rt rt(unlike());
   EXPECT_OK(consort_runtime_set_scheduler(rt, "prio"));

@@ -34,6 +34,8 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> set;
 };
 
+constexpr uint32_t kDefaultWindow = 2048;  // means that the setting is not given: a policy may ask for more
+
 constexpr char kUsage[] =
     "usage: campaign-consort --machine FILE.toml --graph FILE [--noise X] [--limits SPACE=BYTES,...] [--plugin-path "
     "FOLDER]\n"
@@ -105,7 +107,6 @@ double makespan_ns(const Options &o, const GraphFile &g, const Run &r, char *hom
   std::vector<consort_setting> set{{"drivers", "sim"},
                                    {"time", "virtual"},
                                    {"scheduler", r.policy.c_str()},
-                                   {"window", window.c_str()},
                                    {"seed", seed.c_str()},
                                    {"sim.machine", o.machine.c_str()},
                                    {"sim.execute", "false"},
@@ -114,6 +115,7 @@ double makespan_ns(const Options &o, const GraphFile &g, const Run &r, char *hom
                                    {"sim.noise", o.noise.c_str()},
                                    {"sim.seed", seed.c_str()},
                                    {"keep_models", "no"}};
+  if (r.window != kDefaultWindow) set.push_back({"window", window.c_str()});
   if (!o.limits.empty()) set.push_back({"limits", o.limits.c_str()});
   if (!o.plugins.empty()) set.push_back({"plugin_path", o.plugins.c_str()});
   for (const auto &[key, value] : o.set) set.push_back({key.c_str(), value.c_str()});

@@ -32,7 +32,7 @@ constexpr consort_param params[] = {
     POLICY_PARAM_WEIGHTS,
 };
 
-constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>();
+constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>(CONSORT_SF_AHEAD);
 
 constexpr consort_plugin plugin =
     policies::record("darts", "loads the data that enable most tasks, if memory is short",

@@ -30,7 +30,7 @@ constexpr consort_param params[] = {
     POLICY_PARAM_WEIGHTS,
 };
 
-constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>();
+constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>(CONSORT_SF_AHEAD);
 
 constexpr consort_plugin plugin =
     policies::record("graph-lookahead", "late binding, by the rank of each task and the loss of each class on it",

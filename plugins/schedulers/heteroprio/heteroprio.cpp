@@ -29,7 +29,7 @@ constexpr consort_param params[] = {
     POLICY_PARAM_WEIGHTS,
 };
 
-constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>();
+constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>(CONSORT_SF_AHEAD);
 
 constexpr consort_plugin plugin =
     policies::record("heteroprio", "each class of units first runs the kinds at which it is better than the others",
