@@ -1,6 +1,5 @@
 #include "conform/driver/queue.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -111,7 +110,7 @@ void DeviceQueue::rest(uint64_t *idle) {
             in_flight());
     t_.need(++*idle < 1'000'000, "%zu ops are in flight, and a million events bring no completion", in_flight());
   } else if (++*idle < 200) {
-    sched_yield();
+    if (*idle > 8) usleep(1);                    // sched_yield() would cost a thread of low priority its turn among busy ones
   } else {
     usleep(*idle < 2000 ? 20 : 500);             // leaves the core to other processes
     t_.need(*idle < 16'000, "%zu ops are in flight, and for 8 s none was reported", in_flight());

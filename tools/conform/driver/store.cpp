@@ -125,6 +125,19 @@ bool Store::holds(const char *after) {
                   devices_.spaces()[space_].name.c_str(), after, first, wrong ? found[first] : 0, wrong ? model[first] : 0);
 }
 
+bool Store::has_arrived(const consort_copy &c) const {
+  const Devices::Space &s = devices_.spaces()[space_];
+  if (s.is_own() && !s.is_plain()) return true;
+  const auto *const found = reinterpret_cast<const uint8_t *>(addr_.base + addr_.off);
+  const auto to = static_cast<int64_t>(c.dst.off - addr_.off);
+  for (uint64_t z = 0; z < c.n[1]; ++z)
+    for (uint64_t y = 0; y < c.n[0]; ++y) {
+      const int64_t at = to + static_cast<int64_t>(y) * c.dst_step[0] + static_cast<int64_t>(z) * c.dst_step[1];
+      if (std::memcmp(found + at, &model[static_cast<uint64_t>(at)], c.run) != 0) return false;
+    }
+  return true;
+}
+
 consort_copy random_copy(Random &random, const Devices::Link &link, const Store &src, const Store &dst, bool plain) {
   const uint64_t grain = link.grain(), room = std::min(src.bytes(), dst.bytes());
   const bool rows = !plain && link.desc.flags & (CONSORT_LK_2D | CONSORT_LK_3D), slices = !plain && link.desc.flags & CONSORT_LK_3D;

@@ -26,6 +26,9 @@ class Store {
   std::vector<uint8_t> read();
   // Returns whether the block equals the model. Reports the first byte that does not.
   bool holds(const char *after);
+  // Are the bytes that this copy has to put here as the model says, right now? Without a copy of the kit's own: true
+  // where the CPU cannot load them.
+  bool has_arrived(const consort_copy &) const;
 
   std::vector<uint8_t> model;
 
