@@ -93,9 +93,13 @@ consort_status consort_task_end_release(consort_runtime *shell, consort_task_id 
   if (!known(*rt, task.v)) return no_task();
   ThreadState *thread = rt->this_thread();
   if (!thread) return CONSORT_E_NOMEM;
-  Task *last = nullptr;
-  if (!rt->ends.release(task.v, &last) && !rt->ends.release(rt->repeats.turn_of(task.v), &last))
+  Task *last = nullptr, *leaves = nullptr;
+  if (!rt->ends.release(task.v, &last, &leaves) && !rt->ends.release(rt->repeats.turn_of(task.v), &last, &leaves))
     return set_error(CONSORT_E_INVAL, "nothing holds the end of this task (any more)");
+  if (leaves) {  // what is left are other tasks: they may need its memory
+    leave_memory(*rt, *thread, leaves, leaves->extra->more->status);
+    last = rt->ends.left(leaves->pub.id);
+  }
   end(*rt, *thread, last);
   return CONSORT_OK;
 }

@@ -34,6 +34,8 @@ class ExecutionMemory : public GraphMemory {
   virtual uint64_t next_event() const noexcept = 0;        // virtual time: step() has nothing to do before it
 
   virtual std::string describe(TaskName) noexcept = 0;     // what a staged task waits for; "": nothing
+  // Returns whether this task has memory in the space where the other waits for memory.
+  virtual bool keeps_from(TaskName, TaskName waiting) noexcept = 0;
   virtual std::string describe() noexcept = 0;             // memory in use, and the waiting requests
 
  protected:

@@ -254,21 +254,28 @@ void send_ready(TaskGraph &rt, ThreadState &thread, ReadyBatch &batch) noexcept 
   (void)go_on(rt, thread, nullptr, batch);
 }
 
-// The body has ended, and the completion waits for other tasks, which may need the memory of its data. The data stay
-// its own, but their memory may be saved and reused. Not if the application holds the completion: the memory may still
-// be written.
-[[gnu::noinline]] static void leave_room(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
-  if (!t->extra->staging || !rt.ends.waits_for_tasks(t)) return;
+// The body has ended, and the completion waits for other tasks alone, which may need the memory of its data. The data
+// stay its own, but their memory may be saved and reused. Not if the application holds the completion: the memory may
+// still be written.
+void leave_memory(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
   t->bits &= static_cast<uint16_t>(~kOdd);  // done here, not again in end_name()
   rt.graph_memory->end(thread, t);
 }
 
+// Returns false if another thread will end it later.
+[[gnu::noinline]] static bool may_end_now(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status,
+                                          Worker *w) noexcept {
+  const TaskName name = t->pub.id;
+  bool leaves = false;
+  if (rt.ends.may_end(t, status, number_of(w), t->extra->staging ? &leaves : nullptr)) return true;
+  if (!leaves) return false;
+  leave_memory(rt, thread, t, status);
+  return rt.ends.left(name) != nullptr;
+}
+
 Task *complete(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
-  if (t->bits & kMore) [[unlikely]] {
-    leave_room(rt, thread, t, status);
-    if (!rt.ends.may_end(t, status, number_of(w))) return nullptr;
-  }
+  if ((t->bits & kMore) && !may_end_now(rt, thread, t, status, w)) [[unlikely]] return nullptr;
   Task *heir = nullptr;
   const uint64_t word = end_name(rt, thread, t, status, w, &heir);
   if (!t->recorded()) return hand_on(rt, thread, t, word, w, heir);

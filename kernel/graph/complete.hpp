@@ -132,6 +132,9 @@ std::unique_ptr<PutOffEnds> make_put_off_ends();
 // Ends an uncounted task without a body that no other thread knows, at its linking. Makes no callbacks.
 void end_uncounted(TaskGraph &, ThreadState &, Task *) noexcept;
 
+// Frees the device memory of a task whose body has ended, before its completion (CompletionHolds::may_end()).
+void leave_memory(TaskGraph &, ThreadState &, Task *, consort_status) noexcept;
+
 // Frees the records and memory that a task has beside its own record.
 void free_lent(TaskGraph &, ThreadState &, Task *) noexcept;
 

@@ -25,14 +25,14 @@ TaskOptions *CompletionHolds::find(Bucket &b, TaskName name) noexcept {
 }
 
 Task *CompletionHolds::unlist_if_free(Bucket &b, TaskOptions &m) noexcept {
-  if (!m.over || m.holds || m.guarded) return nullptr;
+  if (!m.over || m.holds || m.guarded || m.leaving) return nullptr;
   TaskOptions **at = &b.first;
   while (*at != &m) at = &(*at)->next;
   *at = m.next;
   return m.task;
 }
 
-bool CompletionHolds::may_end(Task *t, consort_status status, uint32_t worker) noexcept {
+bool CompletionHolds::may_end(Task *t, consort_status status, uint32_t worker, bool *leaves) noexcept {
   TaskOptions &m = *t->extra->more;
   if (!m.listed) return true;
   Bucket &b = bucket(m.name);
@@ -40,14 +40,17 @@ bool CompletionHolds::may_end(Task *t, consort_status status, uint32_t worker) n
   m.status = status;
   m.worker = worker;
   m.over = true;
+  m.leaving = leaves && m.guarded && !m.holds;
+  if (m.leaving) *leaves = true;
   return unlist_if_free(b, m);
 }
 
-bool CompletionHolds::waits_for_tasks(Task *t) noexcept {
-  const TaskOptions &m = *t->extra->more;
-  if (!m.listed) return false;
-  std::lock_guard lock(bucket(m.name).lock);
-  return m.guarded && !m.holds;
+Task *CompletionHolds::left(TaskName name) noexcept {
+  Bucket &b = bucket(name);
+  std::lock_guard lock(b.lock);
+  TaskOptions *m = find(b, name);
+  m->leaving = false;
+  return unlist_if_free(b, *m);
 }
 
 bool CompletionHolds::hold(TaskName name) noexcept {
@@ -60,13 +63,14 @@ bool CompletionHolds::hold(TaskName name) noexcept {
   return true;
 }
 
-bool CompletionHolds::release(TaskName name, Task **last) noexcept {
+bool CompletionHolds::release(TaskName name, Task **last, Task **leaves) noexcept {
   Bucket &b = bucket(name);
   std::lock_guard lock(b.lock);
   TaskOptions *m = find(b, name);
   if (!m || !m->holds) return false;
   --m->holds;
   held_.fetch_sub(1, std::memory_order_relaxed);
+  if (m->over && m->guarded && !m->holds && !m->leaving && m->task->extra->staging) m->leaving = true, *leaves = m->task;
   *last = unlist_if_free(b, *m);
   return true;
 }
@@ -84,6 +88,14 @@ uint32_t CompletionHolds::holds(TaskName name) noexcept {
   std::lock_guard lock(b.lock);
   const TaskOptions *m = find(b, name);
   return m ? m->holds : 0;
+}
+
+void CompletionHolds::list_over(std::vector<TaskName> &names) {
+  for (Bucket &b : buckets_) {
+    std::lock_guard lock(b.lock);
+    for (const TaskOptions *m = b.first; m; m = m->next)
+      if (m->over && m->holds) names.push_back(m->name);
+  }
 }
 
 }  // namespace consort

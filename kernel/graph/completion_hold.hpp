@@ -6,6 +6,7 @@
 // reading its record. Any thread; the locks are leaves.
 #pragma once
 #include <atomic>
+#include <vector>
 
 #include "base/spin.hpp"
 #include "graph/task_options.hpp"
@@ -17,17 +18,17 @@ class CompletionHolds {
   // Called by the thread that owns the task: before it is sent, or in its body. `guarded`: it also waits for other
   // tasks to end.
   void enlist(Task *, uint32_t holds, bool guarded) noexcept;
-  // Its body has ended (or it has none). Returns false if another thread will end it later.
-  bool may_end(Task *, consort_status, uint32_t worker) noexcept;
-
-  // For use before may_end(): returns whether it would be false only because other tasks have not ended.
-  bool waits_for_tasks(Task *) noexcept;
+  // Its body has ended (or it has none). Returns false if another thread will end it later. *leaves, unless nullptr: it
+  // waits for other tasks alone. The caller then frees its memory and calls left().
+  bool may_end(Task *, consort_status, uint32_t worker, bool *leaves = nullptr) noexcept;
+  Task *left(TaskName) noexcept;                       // not nullptr: nothing else is awaited, the caller ends it
 
   bool hold(TaskName) noexcept;                        // adds a hold; false: not listed
-  // False: it has no hold. *last: the caller must end it now (Callback::end()).
-  bool release(TaskName, Task **last) noexcept;
+  // False: it has no hold. *last: the caller must end it now (Callback::end()). *leaves: as in may_end().
+  bool release(TaskName, Task **last, Task **leaves) noexcept;
   Task *guard_is_over(TaskName) noexcept;              // the other tasks have ended; not nullptr: the caller ends this one
   uint32_t holds(TaskName) noexcept;                   // for descriptions
+  void list_over(std::vector<TaskName> &);             // appends tasks whose body has ended and that have a hold
   // total number of holds of the application
   uint64_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
 

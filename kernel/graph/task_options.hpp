@@ -24,6 +24,7 @@ struct TaskOptions {
   Task *gate = nullptr;                   // ends with the task: the gate of its tag
   // -- the completion, once listed: under the lock of CompletionHolds --
   bool over = false, guarded = false;     // the body has ended; other tasks' ends are awaited
+  bool leaving = false;                   // a thread frees its memory, and then ends it if nothing else is awaited
   uint32_t holds = 0;
   consort_status status = CONSORT_OK;     // of the ended body
   uint32_t worker = CONSORT_NONE;

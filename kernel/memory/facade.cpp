@@ -200,6 +200,11 @@ std::string Memory::describe(TaskName name) noexcept try {
   return "";
 }
 
+bool Memory::keeps_from(TaskName task, TaskName waiting) noexcept {
+  MemoryLock lock(parts_->mutex);
+  return parts_->report.keeps_from(task, waiting);
+}
+
 std::string Memory::describe() noexcept try {
   MemoryLock lock(parts_->mutex);
   return parts_->report.describe();

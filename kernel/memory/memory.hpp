@@ -148,6 +148,7 @@ class Memory final : public ExecutionMemory {
 
   // -- reports --
   std::string describe(TaskName) noexcept override;      // what a staged task waits for; "": nothing
+  bool keeps_from(TaskName, TaskName waiting) noexcept override;
   std::string describe() noexcept override;              // memory in use, and the waiting requests
   SpaceStatistics count(uint32_t space) noexcept;
   LinkStatistics traffic(uint32_t from, uint32_t to) noexcept;

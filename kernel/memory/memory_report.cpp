@@ -26,6 +26,11 @@ std::string MemoryReport::describe(TaskName task) const {
          std::to_string(admission_.waiting(s->space).place_of(s)) + " others";
 }
 
+bool MemoryReport::keeps_from(TaskName task, TaskName waiting) const {
+  const Staging *s = stagings_.find(task), *w = stagings_.find(waiting);
+  return s && w && s != w && s->space == w->space && s->granted && !w->granted;
+}
+
 std::string MemoryReport::describe_space(uint32_t space) const {
   if (!cache_.is_counted(space)) return "";
   const SpaceStatistics s = count(space);

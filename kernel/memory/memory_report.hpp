@@ -20,6 +20,7 @@ class MemoryReport {
 
   SpaceStatistics count(uint32_t space) const noexcept;
   std::string describe(TaskName) const;  // what a staged task waits for; "": nothing. May throw
+  bool keeps_from(TaskName, TaskName waiting) const;  // whether it has memory in the space where the other waits
   std::string describe() const;          // memory in use and waiting requests, a line for each space and link. May throw
 
  private:

@@ -59,6 +59,18 @@ const char *step_if_any(const Task &t, uint64_t w) {
   return word::generation(t.word.load(std::memory_order_relaxed)) == word::generation(w) ? what : nullptr;
 }
 
+// The tasks that are over, keep room which this one waits for, and end only by a call of the application: that call may
+// wait for this task.
+std::string describe_kept_room(Observation &rt, TaskName name) {
+  std::vector<TaskName> over;
+  rt.ends.list_over(over);
+  std::string s;
+  for (const TaskName o : over)
+    if (rt.execution_memory->keeps_from(o, name))
+      s += "; task #" + std::to_string(o) + " is over and keeps room there: its end is held, consort_task_end_release()";
+  return s;
+}
+
 std::string describe_live(Observation &rt, TaskName name) {
   const uint64_t left = rt.task_at(name)->pending.load(std::memory_order_relaxed);
   const auto n = static_cast<uint32_t>(left);
@@ -73,7 +85,7 @@ std::string describe_live(Observation &rt, TaskName name) {
   if (n == 0 || n >= pending::kGuard) {
     if (std::string team = rt.gangs.describe(name); !team.empty()) return team;
     const std::string memory = rt.execution_memory->describe(name);
-    return memory.empty() ? released() : memory;
+    return memory.empty() ? released() : memory + describe_kept_room(rt, name);
   }
   // Predecessors are not listed in the task; search the successor lists of other tasks.
   std::string s = "the task waits for ";

@@ -49,6 +49,65 @@ TEST_F(CompletionHoldMemory, EndAfterGivesMemoryToTheAwaitedTask) {
   ASSERT_NO_FATAL_FAILURE(expect_all(c, 1));
 }
 
+// The task waits for its hold first, and then for other tasks alone: these get its memory.
+TEST_F(CompletionHoldMemory, LastReleaseGivesMemoryToTheAwaitedTask) {
+  const auto a = fresh("a"), b = fresh("b"), c = fresh("c");
+  const auto first = Desc(m.add).rw(c).arg(uint64_t{1}).on(m.cores[0]).must(m);
+  const auto late = Desc(m.add).rw(a).arg(uint64_t{2}).on(m.devices[0]).then(first).must(m);
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  more.end_holds = 2;
+  more.end_after = &late;
+  more.nend_after = 1;
+  Desc early(m.add);
+  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
+  early.d.more = &more;
+  const auto held = early.must(m);
+  EXPECT_EQ(consort_task_wait(m, late, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  EXPECT_TRUE(m.is_in(b, m.space[0]));
+  ASSERT_OK(consort_task_end_release(m, held));
+  EXPECT_EQ(consort_task_wait(m, late, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  ASSERT_OK(consort_task_end_release(m, held));
+  ASSERT_OK(consort_task_wait(m, late, kLong, 0));
+  ASSERT_OK(consort_task_wait(m, held, kLong, 0));
+  EXPECT_EQ(consort_task_end_release(m, held), CONSORT_E_INVAL);
+  ASSERT_NO_FATAL_FAILURE(expect_all(a, 2));
+  ASSERT_NO_FATAL_FAILURE(expect_all(b, 3));
+}
+
+// The application releases an end when a task is over that needs the memory: nothing can go on, and both are named.
+TEST_F(CompletionHoldMemory, ExplainNamesTheHeldTaskThatKeepsTheRoom) {
+  const auto a = fresh("a"), b = fresh("b");
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  more.end_holds = 1;
+  Desc early(m.add);
+  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
+  early.d.more = &more;
+  const auto held = early.must(m);
+  EXPECT_EQ(consort_task_wait(m, held, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  struct Releaser {
+    consort_runtime *rt;
+    consort_task_id held;
+  } releaser{m, held};
+  Desc late(m.add);
+  late.rw(a).arg(uint64_t{2}).on(m.devices[0]);
+  late.d.done = [](void *p, const consort_outcome *) {
+    const auto &r = *static_cast<Releaser *>(p);
+    (void)consort_task_end_release(r.rt, r.held);
+  };
+  late.d.done_arg = &releaser;
+  const auto releasing = late.must(m);
+  EXPECT_EQ(consort_task_wait(m, releasing, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  char text[1024];
+  ASSERT_GT(consort_explain(m, releasing, text, sizeof text), 0u);
+  const std::string named = "task #" + std::to_string(held.v) + " is over and keeps room there: its end is held";
+  EXPECT_NE(std::string(text).find(named), std::string::npos) << text;
+  EXPECT_NE(std::string(text).find("it waits for room in sim0"), std::string::npos) << text;
+  ASSERT_OK(consort_task_end_release(m, held));
+  ASSERT_OK(consort_task_wait(m, releasing, kLong, 0));
+  ASSERT_NO_FATAL_FAILURE(expect_all(a, 2));
+  ASSERT_NO_FATAL_FAILURE(expect_all(b, 3));
+}
+
 // The application may still write to the memory of a task whose completion it holds, so the memory stays in place.
 TEST_F(CompletionHoldMemory, HeldTasksKeepTheirMemory) {
   const auto a = fresh("a"), b = fresh("b");

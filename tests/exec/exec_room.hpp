@@ -40,6 +40,7 @@ class HostMemory final : public consort::ExecutionMemory {
   bool undo(consort::ThreadState &, consort::Task *) noexcept override { return false; }
   bool valid_in(const consort::Datum &, uint32_t) const noexcept override { return true; }
   bool busy() const noexcept override { return false; }
+  bool keeps_from(consort::TaskName, consort::TaskName) noexcept override { return false; }
   bool step(consort::ThreadState &) noexcept override { return false; }
   bool stirred() const noexcept override { return false; }
   void stir() noexcept override {}

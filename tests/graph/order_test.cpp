@@ -106,14 +106,14 @@ TEST_F(TaskOrder, HeldCompletionKeepsSuccessorsBack) {
   room.complete_task(held);
   EXPECT_TRUE(room.is_live(name));
   EXPECT_EQ(room.pop(), nullptr);
-  Task *last = nullptr;
-  EXPECT_TRUE(room.ends.release(name, &last));
+  Task *last = nullptr, *leaves = nullptr;
+  EXPECT_TRUE(room.ends.release(name, &last, &leaves));
   EXPECT_EQ(last, nullptr) << "one hold is left";
-  EXPECT_TRUE(room.ends.release(name, &last));
+  EXPECT_TRUE(room.ends.release(name, &last, &leaves));
   ASSERT_EQ(last, held);
   Callback::end(room.thread(), last);
   EXPECT_FALSE(room.is_live(name));
-  EXPECT_FALSE(room.ends.release(name, &last)) << "nothing holds it any more";
+  EXPECT_FALSE(room.ends.release(name, &last, &leaves)) << "nothing holds it any more";
   EXPECT_EQ(room.pop(), next);
   room.complete_task(next);
 }
