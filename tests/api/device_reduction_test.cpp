@@ -92,6 +92,15 @@ struct Machine {
   }
 };
 
+uint32_t first_worker(consort_runtime *rt, const std::string &klass) {
+  for (uint32_t w = 0;; ++w) {
+    consort_worker_info worker{};
+    worker.size = sizeof worker;
+    need(consort_get_worker(rt, w, &worker), "worker");
+    if (worker.klass == klass) return w;
+  }
+}
+
 bool no_opencl(std::string *why) {
   consort_runtime *rt = nullptr;
   const consort_status s = start({{"drivers", "cpu,opencl"}, {"cpu.topology", kFourCores}, {"cpu.workers", "1"}, {"opencl.types", "cpu"},
@@ -300,6 +309,61 @@ TEST_P(DeviceReduction, CodeletsChangeBetweenRounds) {
   }
   EXPECT_OK(consort_wait_all(m, kLong, 0));
   for (const auto d : x) EXPECT_OK(consort_unregister(m, d));
+}
+
+// Contributions exist on a device only, which is lost: the datum fails, and its failure names the datum and the device.
+// The device is lost at each of its first operations in turn. A value without a failure is right.
+TEST_P(DeviceReduction, LostContributionPoisonsTheDatum) {
+  if (GetParam().name != std::string("CoresAndSim")) GTEST_SKIP() << "one machine is enough";
+  unsigned poisoned = 0;
+  for (const uint32_t mode : {uint32_t{CONSORT_M_REDUX}, kFixed})
+    for (int nth = 1; nth <= 12; ++nth) {
+      const std::string fault = "lost@" + std::to_string(nth) + "/0";
+      SCOPED_TRACE(fault + (mode == kFixed ? ", fixed tree" : ""));
+      Machine m(GetParam(), {{"sim.faults", fault.c_str()}});
+      const auto init = m.codelet("zero", zero, "both"), combine = m.codelet("plus", plus, "cpu");  // by a copy from the device
+      const auto more = m.codelet("add", add, "both");
+      const uint32_t device = first_worker(m, "gpu"), core = first_worker(m, "cpu");
+      std::vector<float> v(kLength, 100), other(kLength, 1);
+      const auto x = vector_of(m, v.data(), kLength, sizeof(float), "total");
+      ASSERT_OK(consort_data_set_reduction(m, x, init, combine));
+      std::vector<consort_task_id> tasks;
+      for (int i = 0; i < 4; ++i) tasks.push_back(Desc(more).use(x, mode).arg(1.0f).on(device).must(m));
+      bool contributed = true;
+      for (const auto t : tasks) {
+        const consort_status s = consort_task_wait(m, t, kLong, 0);
+        EXPECT_NE(s, CONSORT_E_TIMEOUT);
+        contributed &= s >= 0;
+      }
+      Desc(more).rw(x).arg(1.0f).on(core).must(m);
+      consort_hold hold;
+      const consort_status s = consort_acquire(m, x, CONSORT_M_R, kLong, &hold);
+      if (s == CONSORT_OK) {
+        EXPECT_TRUE(contributed);
+        EXPECT_EQ(*static_cast<float *>(consort_ptr(*static_cast<const consort_addr *>(hold.view))), 105);
+        ASSERT_OK(consort_release(m, hold));
+      } else {
+        const std::string why = consort_error();
+        EXPECT_EQ(s, CONSORT_E_POISONED) << why;
+        EXPECT_NE(why.find("'total'"), std::string::npos) << why;
+        // its memory, from which a contribution could not be copied; or its worker, while a contribution ran
+        EXPECT_NE(why.find(contributed ? "sim0" : "worker gpu0"), std::string::npos) << why;
+        poisoned += contributed;
+      }
+      (void)consort_wait_all(m, kLong, 0);
+      const consort_status left = consort_unregister(m, x);
+      EXPECT_EQ(left >= 0, s >= 0) << consort_error();
+      if (left >= 0) {
+        EXPECT_EQ(v[0], 105);
+      }
+      const auto y = vector_of(m, other.data(), kLength, sizeof(float));
+      Desc(more).rw(y).arg(1.0f).on(core).must(m);
+      ASSERT_OK(consort_unregister(m, y));
+      EXPECT_EQ(other[0], 2);
+      (void)consort_wait_all(m, kLong, 0);
+      for (const auto c : {init, combine}) EXPECT_OK(consort_codelet_remove(m, c));
+    }
+  EXPECT_GT(poisoned, 0u) << "no loss came after all contributions";
 }
 
 // Kernels, copies and allocations fail, or a device is lost: every value without a reported failure is right, every
