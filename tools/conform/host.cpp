@@ -118,7 +118,7 @@ const void *Host::on_get(const consort_host *h, const char *id) {
     host.complain(std::string("get() is [control], and was called from ") + Inside::function() + ", which is [" +
                   tag_name(Inside::tag()) + "]");
   if (!id) return host.complain("get() was given NULL for an id"), nullptr;
-  if (host.asked_.size() < kMostKept) host.asked_.push_back(id);
+  ++host.asked_;                                 // counted, not kept: the memory would be taken for the plugin's
   const auto found = host.services_.find(id);
   return fails || found == host.services_.end() ? nullptr : found->second;
 }
@@ -224,7 +224,7 @@ std::vector<Host::Completion> Host::completions() const {
   return completions_;
 }
 
-std::vector<std::string> Host::asked() const {
+size_t Host::asked() const {
   const std::lock_guard lock(mutex_);
   return asked_;
 }

@@ -80,7 +80,7 @@ class Host {
   std::string log() const;
   std::vector<Event> events() const;
   std::vector<Completion> completions() const;
-  std::vector<std::string> asked() const;            // ids requested by get
+  size_t asked() const;                              // calls of get with an id
   size_t live_blocks() const;                        // from alloc, not released
   std::vector<std::string> complaints() const;       // forbidden actions; also checks the guards of all blocks
 
@@ -113,7 +113,8 @@ class Host {
   consort_status failure_code_ = CONSORT_OK;
   std::vector<Event> events_;
   std::vector<Completion> completions_;
-  std::vector<std::string> asked_, complaints_;
+  size_t asked_ = 0;
+  std::vector<std::string> complaints_;
   std::map<void *, Block> blocks_;
 };
 

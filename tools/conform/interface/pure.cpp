@@ -106,7 +106,7 @@ CONFORM_CASE(I, 51, behaviour, pure_functions_have_no_effect) {
   Layout l(t);
   const Set all = freeze(l);
   Host &host = l.plugin()->host();
-  const size_t asked = host.asked().size(), blocks = host.live_blocks();
+  const size_t asked = host.asked(), blocks = host.live_blocks();
   const std::string log = host.log();
   host.forget_failure();
   const auto round = [&] {
@@ -122,7 +122,7 @@ CONFORM_CASE(I, 51, behaviour, pure_functions_have_no_effect) {
   const size_t after = mallinfo2().uordblks;
   t.check(after < before + 4096, "50 rounds of [pure] functions left %zu bytes allocated", after - before);
 #endif
-  t.check(host.asked().size() == asked, "a [pure] function calls get() of the host");
+  t.check(host.asked() == asked, "a [pure] function calls get() of the host");
   t.check(host.log() == log, "a [pure] function calls log() of the host");
   t.check(host.failure().empty(), "a [pure] function calls fail() of the host: \"%s\"; its status says enough", host.failure().c_str());
   t.check(host.live_blocks() == blocks, "a [pure] function calls alloc() of the host");
