@@ -51,7 +51,7 @@ MUTATIONS = {
         '  if (r.pins++) return;', '  if (r.pins) return;\n  ++r.pins;'),
     'mover_wake': (
         'wake-up: a copy that is queued does not wake the thread that moves bytes', 'kernel/memory/mover.cpp',
-        '  if (settings_.virtual_time) return owner_.stir();  // nobody sleeps there', '  if (settings_.virtual_time) return;'),
+        '  if (settings_.virtual_time) return owner_.stir();', '  if (settings_.virtual_time) return;'),
     'window_count': (
         'window: a task with locks is not counted out when it ends', 'kernel/graph/complete.cpp',
         'if (bits & kUncounted) [[unlikely]] return;', 'if (bits & (kUncounted | kTokens)) [[unlikely]] return;'),
