@@ -17,13 +17,14 @@ struct Job {
   std::string name = "job";
   std::vector<uint8_t> secret = {3, 1, 4, 1, 5, 9};
   uint64_t sim_domain = 0;
+  std::string plugin = "inproc";
 };
 
 class Rank {
  public:
   static constexpr uint64_t kToken = 77;
 
-  Rank(const Job &job, uint32_t rank, PluginHost::Params params = {}) : host_("inproc", std::move(params)), job_(job) {
+  Rank(const Job &job, uint32_t rank, PluginHost::Params params = {}) : host_(job.plugin, std::move(params)), job_(job) {
     boot_.size = sizeof boot_;
     boot_.rank = rank, boot_.nranks = job.nranks;
     boot_.job = job_.name.c_str();

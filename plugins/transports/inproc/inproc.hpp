@@ -17,12 +17,13 @@
 #include <map>
 
 #include "job.hpp"
-#include "strides.hpp"
-#include "report_ring.hpp"
+#include "../strides.hpp"
+#include "../report_ring.hpp"
 
 namespace inproc {
 
 using namespace consort::plugin;
+using namespace transports;
 
 class Inproc : public Transport {
  public:

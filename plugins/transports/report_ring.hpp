@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace inproc {
+namespace transports {
 
 enum class ReportKind : uint32_t { kSent, kReceived, kNotified, kEvent };  // kSent: any operation of its rank but RECV
 
@@ -29,4 +29,4 @@ class ReportRing {
   uint64_t begin_ = 0, end_ = 0;
 };
 
-}  // namespace inproc
+}  // namespace transports

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace inproc {
+namespace transports {
 
 struct Rows {
   char *at = nullptr;
@@ -58,4 +58,4 @@ inline void copy_rows(const Rows &to, const Rows &from) noexcept {
   }
 }
 
-}  // namespace inproc
+}  // namespace transports
