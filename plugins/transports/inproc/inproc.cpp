@@ -7,14 +7,6 @@
 namespace inproc {
 namespace {
 
-uint64_t hash(std::string_view text) noexcept {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return h;
-}
-
-std::string name(uint32_t rank) { return "rank " + std::to_string(rank); }
-
 constexpr char kMagic[4] = {'I', 'N', 'P', 'R'};
 
 }  // namespace
@@ -32,9 +24,7 @@ Inproc::Inproc(const Settings &settings, Host host, const consort_boot &boot, ui
       spare_receives_(settings.depth),
       spare_sends_(settings.depth),
       spare_kept_(settings.unexpected) {
-  if (rank_ >= boot.nranks)
-    throw Error(CONSORT_E_INVAL,
-                "there are " + std::to_string(boot.nranks) + " ranks, numbered from 0; " + name(rank_) + " does not exist");
+  check_own_rank(boot);
   caps.flags =
       CONSORT_TC_TAGGED | CONSORT_TC_RMA | CONSORT_TC_NOTIFY | CONSORT_TC_FD | CONSORT_TC_PEER_FAILURE | CONSORT_TC_2D;
   caps.max_inline = kShort;
@@ -86,13 +76,9 @@ uint32_t Inproc::address(std::span<std::byte> room) noexcept {
 }
 
 void Inproc::check_address(uint32_t rank, const Address &a) const {
-  if (rank >= links_.size())
-    throw Error(CONSORT_E_INVAL,
-                "there are " + std::to_string(links_.size()) + " ranks; " + name(rank) + " does not exist");
-  if (std::memcmp(a.magic, kMagic, sizeof kMagic) != 0 || a.version != 1)
-    throw Error(CONSORT_E_INVAL,
-                "not an address of this transport; pass the address that address() of " + name(rank) + " returned");
-  if (a.rank != rank) throw Error(CONSORT_E_INVAL, "the address belongs to " + name(a.rank) + ", not to " + name(rank));
+  check_rank(rank, links_.size());
+  if (std::memcmp(a.magic, kMagic, sizeof kMagic) != 0 || a.version != 1) refuse_address(rank);
+  check_owner(a.rank, rank);
   if (a.process != static_cast<uint32_t>(getpid()))
     throw Error(CONSORT_E_UNSUPPORTED,
                 name(rank) + " is process " + std::to_string(a.process) +
@@ -110,11 +96,7 @@ bool Inproc::knows_secret_of(const Inproc &peer) const noexcept {
 }
 
 void Inproc::connect(uint32_t rank, std::span<const std::byte> address) {
-  Address theirs;
-  if (address.size() != sizeof theirs)
-    throw Error(CONSORT_E_INVAL, "an address of this transport has " + std::to_string(sizeof theirs) +
-                                     " bytes, this one has " + std::to_string(address.size()));
-  std::memcpy(&theirs, address.data(), sizeof theirs);
+  const auto theirs = read_address<Address>(address);
   check_address(rank, theirs);
   const std::lock_guard guard(job_->mutex);
   Inproc *peer = job_->ranks[rank];
@@ -164,11 +146,7 @@ void Inproc::disconnect(uint32_t rank) noexcept {
 }
 
 consort_mr Inproc::reg(const consort_space_desc &space, consort_addr a, uint64_t bytes) {
-  if (!(space.flags & CONSORT_SP_CPU))
-    throw Error(CONSORT_E_UNSUPPORTED, "only memory that the CPU can load and store is supported");
-  uint64_t end;
-  if (__builtin_add_overflow(a.base, a.off, &end) || __builtin_add_overflow(end, bytes, &end))
-    throw Error(CONSORT_E_INVAL, std::to_string(bytes) + " bytes from this address exceed the address space");
+  check_memory(space, a, bytes);
   const std::lock_guard guard(job_->mutex);
   const Key key = {job_.number(), last_region_ + 1};
   regions_[key.region] = {a, bytes, 0, false};

@@ -17,8 +17,8 @@
 #include <map>
 
 #include "job.hpp"
-#include "../strides.hpp"
 #include "../report_ring.hpp"
+#include "../rules.hpp"
 
 namespace inproc {
 
@@ -122,7 +122,6 @@ class Inproc : public Transport {
   std::map<uint64_t, Region> regions_;
   uint64_t last_region_ = 0;
   ReportRing told_;
-  uint32_t sends_owed_ = 0, receives_owed_ = 0, notes_ = 0;  // posted and unreported; unreported notifications
   // Pending operations, oldest first, and spare nodes. Nodes move between lists; none is allocated after open().
   std::list<consort_msg> receives_, spare_receives_;
   std::list<Sent> arrived_;  // messages to this rank; nodes of senders, and of spare_kept_

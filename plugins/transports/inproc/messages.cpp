@@ -4,21 +4,6 @@
 #include <unistd.h>
 
 namespace inproc {
-namespace {
-
-bool is_match(const consort_msg &receive, const consort_msg &sent, uint32_t source) noexcept {
-  return (receive.peer == source || receive.peer == CONSORT_NONE) && ((receive.tag ^ sent.tag) & ~receive.ignore) == 0;
-}
-
-ReportKind kind_of(const consort_msg &m) noexcept { return m.kind == CONSORT_MSG_RECV ? ReportKind::kReceived : ReportKind::kSent; }
-
-// Moves a node between lists without allocation.
-template <class T>
-void move_node(std::list<T> &to, std::list<T> &from, typename std::list<T>::iterator node) noexcept {
-  to.splice(to.end(), from, node);
-}
-
-}  // namespace
 
 uint32_t Inproc::post(Messages messages) noexcept {
   Lock lock(job_->mutex);
@@ -31,7 +16,7 @@ uint32_t Inproc::post(Messages messages) noexcept {
 bool Inproc::take(const consort_msg &m, Lock &lock) {
   if (m.kind == CONSORT_MSG_CANCEL) return cancel(m.cookie), true;
   if (!has_room(m)) return false;
-  ++(m.kind == CONSORT_MSG_RECV ? receives_owed_ : sends_owed_);
+  ++told_.owed(m);
   if (const consort_status s = judge(m); s < 0)
     finish(kind_of(m), m, s);
   else if (m.kind == CONSORT_MSG_SEND)
@@ -44,22 +29,15 @@ bool Inproc::take(const consort_msg &m, Lock &lock) {
 }
 
 bool Inproc::has_room(const consort_msg &m) const noexcept {
-  if ((m.kind == CONSORT_MSG_RECV ? receives_owed_ : sends_owed_) == settings_.depth) return false;
+  if (told_.owed(m) == settings_.depth) return false;
   if (m.kind != CONSORT_MSG_PUT || !(m.flags & CONSORT_MF_NOTIFY) || m.peer >= links_.size()) return true;
   const Link &l = links_[m.peer];
-  return l.state != State::kUp || l.peer->notes_ < l.peer->settings_.notifications;
+  return l.state != State::kUp || l.peer->told_.notes < l.peer->settings_.notifications;
 }
 
 consort_status Inproc::judge(const consort_msg &m) const noexcept {
-  const bool sends = m.kind == CONSORT_MSG_SEND, puts = m.kind == CONSORT_MSG_PUT,
-             receives = m.kind == CONSORT_MSG_RECV;
-  if (!sends && !receives && !puts && m.kind != CONSORT_MSG_GET) return CONSORT_E_UNSUPPORTED;
-  if (m.flags & ~(CONSORT_MF_INLINE | CONSORT_MF_NOTIFY)) return CONSORT_E_UNSUPPORTED;
-  if (!is_sized(m, INT64_MAX)) return CONSORT_E_INVAL;
-  if ((m.flags & CONSORT_MF_INLINE) && ((!sends && !puts) || !is_sized(m, kShort))) return CONSORT_E_INVAL;
-  if ((m.flags & CONSORT_MF_NOTIFY) && !puts) return CONSORT_E_INVAL;
-  if (receives && m.peer == CONSORT_NONE) return CONSORT_OK;
-  if (m.peer >= links_.size()) return CONSORT_E_INVAL;
+  const consort_status s = judge_form(m, kShort, links_.size());
+  if (s < 0 || is_from_any(m)) return s;
   return links_[m.peer].state == State::kUp ? CONSORT_OK : CONSORT_E_PEER_LOST;
 }
 
@@ -87,7 +65,7 @@ void Inproc::send(const consort_msg &m, Lock &lock) noexcept {
   Inproc &to = *links_[m.peer].peer;
   const Rows data = local_of(m);
   for (auto r = to.receives_.begin(); r != to.receives_.end(); ++r) {
-    if (!is_match(*r, m, rank_)) continue;
+    if (!is_match(*r, m.tag, rank_)) continue;
     std::list<consort_msg> taken;
     move_node(taken, to.receives_, r);
     carry(to, local_of(*r), data, nullptr, lock);
@@ -107,7 +85,7 @@ void Inproc::send(const consort_msg &m, Lock &lock) noexcept {
 
 void Inproc::receive(const consort_msg &m, Lock &lock) noexcept {
   for (auto s = arrived_.begin(); s != arrived_.end(); ++s) {
-    if (!is_match(m, s->m, s->from->rank_)) continue;
+    if (!is_match(m, s->m.tag, s->from->rank_)) continue;
     std::list<Sent> taken;
     move_node(taken, arrived_, s);
     const Rows data = s->data();
@@ -137,7 +115,7 @@ void Inproc::reach(const consort_msg &m, Lock &lock) noexcept {
   Region &region = found->second;
   if (!is_within(m, region.from, region.bytes)) return finish(ReportKind::kSent, m, CONSORT_E_INVAL);
   const bool puts = m.kind == CONSORT_MSG_PUT, notifies = puts && (m.flags & CONSORT_MF_NOTIFY);
-  if (notifies) ++peer.notes_;  // checked by has_room()
+  if (notifies) ++peer.told_.notes;  // checked by has_room()
   carry(peer, puts ? remote_of(m) : local_of(m), puts ? local_of(m) : remote_of(m), &region, lock);
   const uint64_t bytes = local_of(m).total();
   finish(ReportKind::kSent, m, CONSORT_OK, bytes);
@@ -198,34 +176,14 @@ void Inproc::tell(const Report &t) noexcept {
   if (fd_ >= 0 && ::write(fd_, &one, sizeof one) < 0) return;  // already readable
 }
 
-// An event ends a poll call that has reported nothing else, so the host has all completions that precede it.
 uint32_t Inproc::poll(std::span<consort_done> out) noexcept {
   Lock lock(job_->mutex);
-  uint32_t n = 0;
-  while (n < out.size() && !told_.is_empty()) {
-    const Report t = told_.front();
-    if (t.kind == ReportKind::kEvent && n) break;
-    told_.pop();
-    switch (t.kind) {
-      case ReportKind::kSent:
-        --sends_owed_;
-        break;
-      case ReportKind::kReceived:
-        --receives_owed_;
-        break;
-      case ReportKind::kNotified:
-        --notes_;
-        break;
-      case ReportKind::kEvent:
-        --links_[t.done.source].events;
-        lock.unlock();
-        host().event(t.event, token_, t.done.source);
-        lock.lock();
-        continue;
-    }
-    out[n++] = t.done;
-  }
-  return n;
+  return told_.report(out, [&](const Report &t) {
+    --links_[t.done.source].events;
+    lock.unlock();
+    host().event(t.event, token_, t.done.source);
+    lock.lock();
+  });
 }
 
 }  // namespace inproc

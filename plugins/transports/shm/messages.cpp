@@ -13,16 +13,6 @@ namespace {
 constexpr uint32_t kRecords = 256;  // of one peer in one poll()
 constexpr uint32_t kTurns = 32;     // calls of poll() from one look at the sockets to the next
 
-bool is_match(const consort_msg &receive, uint64_t tag, uint32_t source) noexcept {
-  return (receive.peer == source || receive.peer == CONSORT_NONE) && ((receive.tag ^ tag) & ~receive.ignore) == 0;
-}
-ReportKind kind_of(const consort_msg &m) noexcept {
-  return m.kind == CONSORT_MSG_RECV ? ReportKind::kReceived : ReportKind::kSent;
-}
-template <class T>
-void move_node(std::list<T> &to, std::list<T> &from, typename std::list<T>::iterator node) noexcept {
-  to.splice(to.end(), from, node);
-}
 Shape shape_of(const Rows &rows) noexcept {
   return {reinterpret_cast<uint64_t>(rows.at), rows.bytes, rows.step, rows.rows, 0};
 }
@@ -51,7 +41,7 @@ uint32_t Shm::post(Messages messages) noexcept {
 // False: no capacity now; nothing has been done.
 bool Shm::take(const consort_msg &m) {
   if (m.kind == CONSORT_MSG_CANCEL) return cancel(m.cookie), true;
-  uint32_t &owed = m.kind == CONSORT_MSG_RECV ? receives_owed_ : sends_owed_;
+  uint32_t &owed = told_.owed(m);
   if (owed == settings_.depth) return false;
   const consort_status s = judge(m);
   if (s == CONSORT_OK && m.kind != CONSORT_MSG_RECV && !(m.kind == CONSORT_MSG_SEND ? send(m) : reach(m))) return false;
@@ -64,17 +54,11 @@ bool Shm::take(const consort_msg &m) {
 }
 
 consort_status Shm::judge(const consort_msg &m) const noexcept {
-  const bool sends = m.kind == CONSORT_MSG_SEND, puts = m.kind == CONSORT_MSG_PUT, receives = m.kind == CONSORT_MSG_RECV;
-  if (!sends && !receives && !puts && m.kind != CONSORT_MSG_GET) return CONSORT_E_UNSUPPORTED;
-  if (m.flags & ~(CONSORT_MF_INLINE | CONSORT_MF_NOTIFY)) return CONSORT_E_UNSUPPORTED;
-  if (!is_sized(m, INT64_MAX)) return CONSORT_E_INVAL;
-  if ((m.flags & CONSORT_MF_INLINE) && ((!sends && !puts) || !is_sized(m, kInline))) return CONSORT_E_INVAL;
-  if ((m.flags & CONSORT_MF_NOTIFY) && !puts) return CONSORT_E_INVAL;
-  if (receives && m.peer == CONSORT_NONE) return CONSORT_OK;
-  if (m.peer >= links_.size()) return CONSORT_E_INVAL;
+  const consort_status s = judge_form(m, kInline, links_.size());
+  if (s < 0 || is_from_any(m)) return s;
   if (links_[m.peer].state != State::kUp) return CONSORT_E_PEER_LOST;
-  if ((puts || m.kind == CONSORT_MSG_GET) && (!m.rkey || m.nrkey != sizeof(Key))) return CONSORT_E_INVAL;
-  return CONSORT_OK;
+  const bool reaches = m.kind == CONSORT_MSG_PUT || m.kind == CONSORT_MSG_GET;
+  return reaches && (!m.rkey || m.nrkey != sizeof(Key)) ? CONSORT_E_INVAL : CONSORT_OK;
 }
 
 uint64_t Shm::id_of(const Op &op) const noexcept {
@@ -206,7 +190,7 @@ bool Shm::drain(uint32_t rank) noexcept {
       if (!has_left) return true;
       return lose(rank, true), false;
     }
-    if (found == RingReader::Found::kRecord && r.kind == kPut && (r.flags & kNotifies) && notes_ >= settings_.notifications)
+    if (found == RingReader::Found::kRecord && r.kind == kPut && (r.flags & kNotifies) && told_.notes >= settings_.notifications)
       return true;  // until some are polled
     if (found == RingReader::Found::kNonsense || !handle(rank, r, payload) || l.out.is_broken()) {
       complain(name(rank) + " sends what is no record of this protocol; it is treated as lost");
@@ -356,7 +340,7 @@ bool Shm::end(uint32_t rank, const consort_msg &mine, const Record &theirs, cons
   if (theirs.kind == kSend) {
     received(mine, theirs, rank);
   } else if ((theirs.flags & kNotifies) && s == CONSORT_OK) {
-    ++notes_;
+    ++told_.notes;
     tell({ReportKind::kNotified, 0, {CONSORT_NOTIFIED, CONSORT_OK, rank, 0, 0, theirs.shape.total(), theirs.tag}});
   }
   return tell_peer(rank, kFinish, theirs.op, s);
@@ -514,7 +498,6 @@ void Shm::wake_peers() noexcept {
   }
 }
 
-// An event ends a poll call that has reported nothing else, so the host has all completions that precede it.
 uint32_t Shm::poll(std::span<consort_done> out) noexcept {
   std::unique_lock lock(mutex_);
   if (++turns_ % kTurns == 0 || armed_) {
@@ -524,30 +507,12 @@ uint32_t Shm::poll(std::span<consort_done> out) noexcept {
   for (size_t i = 0; i < up_.size();)
     if (drain(up_[i])) ++i;
   wake_peers();
-  uint32_t n = 0;
-  while (n < out.size() && !told_.is_empty()) {
-    const Report t = told_.front();
-    if (t.kind == ReportKind::kEvent && n) break;
-    told_.pop();
-    switch (t.kind) {
-      case ReportKind::kSent:
-        --sends_owed_;
-        break;
-      case ReportKind::kReceived:
-        --receives_owed_;
-        break;
-      case ReportKind::kNotified:
-        --notes_;
-        break;
-      case ReportKind::kEvent:
-        --links_[t.done.source].events;
-        lock.unlock();
-        host().event(t.event, token_, t.done.source);
-        lock.lock();
-        continue;
-    }
-    out[n++] = t.done;
-  }
+  const uint32_t n = told_.report(out, [&](const Report &t) {
+    --links_[t.done.source].events;
+    lock.unlock();
+    host().event(t.event, token_, t.done.source);
+    lock.lock();
+  });
   if (complaint_.empty()) return n;
   const std::string text = std::exchange(complaint_, {});
   lock.unlock();

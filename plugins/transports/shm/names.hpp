@@ -1,4 +1,4 @@
-// names.hpp — names of ranks and sockets, numbers by chance, what a descriptor of the epoll set is.
+// names.hpp — names of sockets, numbers by chance, what a descriptor of the epoll set is.
 #pragma once
 #include <consort/plugin/host.hpp>
 #include <sys/random.h>
@@ -7,21 +7,11 @@
 
 #include <cstdio>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 namespace shm {
 
 constexpr uint64_t kWake = uint64_t{1} << 32, kListener = uint64_t{2} << 32, kPending = uint64_t{3} << 32,
                    kSocket = uint64_t{4} << 32, kProcess = uint64_t{5} << 32, kWhat = ~uint64_t{UINT32_MAX};
-
-inline std::string name(uint32_t rank) { return "rank " + std::to_string(rank); }
-
-inline uint64_t hash(std::string_view text) noexcept {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return h;
-}
 
 template <class T>
 void by_chance(T &out) {

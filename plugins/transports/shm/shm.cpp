@@ -29,9 +29,7 @@ Shm::Shm(const Settings &settings, Host host, const consort_boot &boot, uint64_t
       ops_(settings.depth),
       spare_receives_(settings.depth),
       spare_fetches_(2 * size_t{settings.depth}) {
-  if (rank_ >= boot.nranks)
-    throw Error(CONSORT_E_INVAL,
-                "there are " + std::to_string(boot.nranks) + " ranks, numbered from 0; " + name(rank_) + " does not exist");
+  check_own_rank(boot);
   if (boot.sim_domain)
     throw Error(CONSORT_E_UNSUPPORTED, "shm runs in real time and joins no simulated clock; use the transport inproc");
   up_.reserve(boot.nranks);
@@ -73,11 +71,7 @@ uint32_t Shm::address(std::span<std::byte> room) noexcept {
 }
 
 consort_mr Shm::reg(const consort_space_desc &space, consort_addr a, uint64_t bytes) {
-  if (!(space.flags & CONSORT_SP_CPU))
-    throw Error(CONSORT_E_UNSUPPORTED, "only memory that the CPU can load and store is supported");
-  uint64_t end;
-  if (__builtin_add_overflow(a.base, a.off, &end) || __builtin_add_overflow(end, bytes, &end))
-    throw Error(CONSORT_E_INVAL, std::to_string(bytes) + " bytes from this address exceed the address space");
+  check_memory(space, a, bytes);
   const std::lock_guard guard(mutex_);
   const Key key = {number_, last_region_ + 1};
   regions_[key.region] = {a, bytes};

@@ -20,6 +20,7 @@
 #include <mutex>
 
 #include "../report_ring.hpp"
+#include "../rules.hpp"
 #include "fd.hpp"
 #include "ring.hpp"
 
@@ -175,7 +176,6 @@ class Shm : public Transport {
   std::map<uint64_t, Region> regions_;
   uint64_t last_region_ = 0;
   ReportRing told_;
-  uint32_t sends_owed_ = 0, receives_owed_ = 0, notes_ = 0;
   std::vector<Op> ops_;
   std::vector<uint32_t> free_ops_;
   std::list<consort_msg> receives_, spare_receives_;

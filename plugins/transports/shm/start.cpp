@@ -96,17 +96,13 @@ void Shm::complain(std::string text) noexcept {
 // -- permission to connect ---------------------------------------------------------------------------------------------
 
 void Shm::check_address(uint32_t rank, const Address &a) const {
-  if (rank >= links_.size())
-    throw Error(CONSORT_E_INVAL,
-                "there are " + std::to_string(links_.size()) + " ranks; " + name(rank) + " does not exist");
-  if (std::memcmp(a.magic, kMagic, sizeof kMagic) != 0)
-    throw Error(CONSORT_E_INVAL,
-                "not an address of this transport; pass the address that address() of " + name(rank) + " returned");
+  check_rank(rank, links_.size());
+  if (std::memcmp(a.magic, kMagic, sizeof kMagic) != 0) refuse_address(rank);
   if (a.version != kVersion)
     throw Error(CONSORT_E_INVAL, name(rank) + " speaks version " + std::to_string(a.version) +
                                      " of the protocol, this rank version " + std::to_string(kVersion) +
                                      "; use one version of shm on all ranks");
-  if (a.rank != rank) throw Error(CONSORT_E_INVAL, "the address belongs to " + name(a.rank) + ", not to " + name(rank));
+  check_owner(a.rank, rank);
   if (a.job != mine_.job || a.nranks != mine_.nranks)
     throw Error(CONSORT_E_INVAL, "the address belongs to another job than \"" + std::string(boot_.job ? boot_.job : "") + "\"");
   if (a.host != mine_.host)
@@ -114,11 +110,7 @@ void Shm::check_address(uint32_t rank, const Address &a) const {
 }
 
 void Shm::connect(uint32_t rank, std::span<const std::byte> address) {
-  Address theirs;
-  if (address.size() != sizeof theirs)
-    throw Error(CONSORT_E_INVAL, "an address of this transport has " + std::to_string(sizeof theirs) +
-                                     " bytes, this one has " + std::to_string(address.size()));
-  std::memcpy(&theirs, address.data(), sizeof theirs);
+  const auto theirs = read_address<Address>(address);
   check_address(rank, theirs);
   if (rank == rank_) throw Error(CONSORT_E_UNSUPPORTED, name(rank) + " is this rank; shm connects other processes");
   const std::lock_guard guard(mutex_);
