@@ -96,10 +96,7 @@ consort_status consort_task_end_release(consort_runtime *shell, consort_task_id 
   Task *last = nullptr, *leaves = nullptr;
   if (!rt->ends.release(task.v, &last, &leaves) && !rt->ends.release(rt->repeats.turn_of(task.v), &last, &leaves))
     return set_error(CONSORT_E_INVAL, "nothing holds the end of this task (any more)");
-  if (leaves) {  // what is left are other tasks: they may need its memory
-    leave_memory(*rt, *thread, leaves, leaves->extra->more->status);
-    last = rt->ends.left(leaves->pub.id);
-  }
+  if (leaves) last = leave_memory(*rt, *thread, leaves);  // it waits for other tasks alone: they may need its memory
   end(*rt, *thread, last);
   return CONSORT_OK;
 }

@@ -257,21 +257,20 @@ void send_ready(TaskGraph &rt, ThreadState &thread, ReadyBatch &batch) noexcept 
 // The body has ended, and the completion waits for other tasks alone, which may need the memory of its data. The data
 // stay its own, but their memory may be saved and reused. Not if the application holds the completion: the memory may
 // still be written.
-void leave_memory(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
-  if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
+Task *leave_memory(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
+  const TaskName name = t->pub.id;
+  if ((t->bits & kOdd) && t->extra->more->status >= 0) settle_data(rt, t);
   t->bits &= static_cast<uint16_t>(~kOdd);  // done here, not again in end_name()
   rt.graph_memory->end(thread, t);
+  return rt.ends.left(name);
 }
 
 // Returns false if another thread will end it later.
 [[gnu::noinline]] static bool may_end_now(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status,
                                           Worker *w) noexcept {
-  const TaskName name = t->pub.id;
   bool leaves = false;
   if (rt.ends.may_end(t, status, number_of(w), t->extra->staging ? &leaves : nullptr)) return true;
-  if (!leaves) return false;
-  leave_memory(rt, thread, t, status);
-  return rt.ends.left(name) != nullptr;
+  return leaves && leave_memory(rt, thread, t);
 }
 
 Task *complete(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {

@@ -116,24 +116,15 @@ void end_special(TaskGraph &, ThreadState &, Task *) noexcept;
 // Continues that task once the data that end_special() requested have arrived or failed.
 void resume_special(TaskGraph &, ThreadState &, Task *) noexcept;
 
-// Records the reason and poisons what the task would have written. `datum`: on which it failed, may be nullptr.
-void record_failure(TaskGraph &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
-                    std::shared_ptr<const Failure> cause) noexcept;
-// For a task whose failure was recorded while a predecessor was unfinished, which may have written since.
-void poison_again(TaskGraph &, const Task *) noexcept;
-// Records the failure of a task that is cancelled or follows a failed one. Returns its status; OK: the task may run.
-consort_status fail_if_doomed(TaskGraph &, Task *) noexcept;
-// Records a failure of the group, not of the task, which has just succeeded. error_text() is the reason.
-void fail_group(TaskGraph &, Task *, consort_status, const char *what) noexcept;
-
 // The ends that the application requests; Callback::end() decides when they are made. May throw bad_alloc.
 std::unique_ptr<PutOffEnds> make_put_off_ends();
 
 // Ends an uncounted task without a body that no other thread knows, at its linking. Makes no callbacks.
 void end_uncounted(TaskGraph &, ThreadState &, Task *) noexcept;
 
-// Frees the device memory of a task whose body has ended, before its completion (CompletionHolds::may_end()).
-void leave_memory(TaskGraph &, ThreadState &, Task *, consort_status) noexcept;
+// Frees the device memory of a task whose body has ended, before its completion (CompletionHolds::may_end()). Returns the
+// task if nothing else is awaited: the caller then ends it.
+Task *leave_memory(TaskGraph &, ThreadState &, Task *) noexcept;
 
 // Frees the records and memory that a task has beside its own record.
 void free_lent(TaskGraph &, ThreadState &, Task *) noexcept;

@@ -19,7 +19,7 @@ class CompletionHolds {
   // tasks to end.
   void enlist(Task *, uint32_t holds, bool guarded) noexcept;
   // Its body has ended (or it has none). Returns false if another thread will end it later. *leaves, unless nullptr: it
-  // waits for other tasks alone. The caller then frees its memory and calls left().
+  // waits for other tasks alone. The caller then calls leave_memory().
   bool may_end(Task *, consort_status, uint32_t worker, bool *leaves = nullptr) noexcept;
   Task *left(TaskName) noexcept;                       // not nullptr: nothing else is awaited, the caller ends it
 
