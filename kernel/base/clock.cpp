@@ -2,8 +2,6 @@
 
 #include <time.h>
 
-#include "base/idle_spin.hpp"
-
 namespace consort {
 
 uint64_t monotonic_ns() noexcept {

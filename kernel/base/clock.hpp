@@ -10,6 +10,8 @@
 
 namespace consort {
 
+uint64_t monotonic_ns() noexcept;  // the system's clock, even where the runtime's is stepped
+
 class Clock {
  public:
   Clock(bool stepped, uint64_t seed) : stepped_(stepped), chance_(seed) {}

@@ -6,9 +6,9 @@
 #pragma once
 #include <cstdint>
 
-namespace consort {
+#include "base/clock.hpp"
 
-uint64_t monotonic_ns() noexcept;  // of the system, also where the runtime's clock is stepped
+namespace consort {
 
 class IdleSpin {
  public:
