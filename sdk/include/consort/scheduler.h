@@ -122,9 +122,9 @@ typedef struct consort_overview {
 } consort_overview;
 enum { /* consort_scheduler_ops.flags */
   CONSORT_SF_NO_BYPASS = 1 << 0,  /* the kernel never runs a released successor in place */
+  CONSORT_SF_ANY_ORDER = 1 << 1,  /* ready tasks of one submitter may arrive out of submission order: the kernel may keep a few back to push them as a batch */
   /* decides by tasks that are not ready yet: unless the setting `window` is given, submitters may run 16 times as far ahead */
-  CONSORT_SF_AHEAD = 1 << 2,
-  CONSORT_SF_ANY_ORDER = 1 << 1   /* ready tasks of one submitter may arrive out of submission order: the kernel may keep a few back to push them as a batch */
+  CONSORT_SF_AHEAD = 1 << 2
 };
 typedef struct consort_scheduler_ops {
   uint32_t size, flags;
