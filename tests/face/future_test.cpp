@@ -1,28 +1,15 @@
 // The C++ face's values of tasks and coroutines: call(), co_await of tasks and futures.
-#include <consort/consort.hpp>
 #include <consort/coroutine.hpp>
 
-#include <numeric>
 #include <thread>
 
-#include "api/harness.hpp"
+#include "face/functions.hpp"
 
 using consort::call, consort::Flow, consort::Future, consort::r, consort::returning, consort::rw, consort::w;
 
 namespace {
 
-struct FaceFuture : ::testing::Test {
-  consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu"}};
-  std::vector<int> v = std::vector<int>(100, 2);
-};
-
-const consort::Codelet total{"total", consort::cpu(returning([](std::span<const int> x) { return std::accumulate(x.begin(), x.end(), 0L); }))};
-const consort::Codelet text{"text", consort::cpu(returning([](int n) {
-                              if (n < 0) throw std::domain_error("a negative number");
-                              return std::string(static_cast<size_t>(n), 'x');
-                            }))};
-const consort::Codelet add{"add", consort::cpu([](std::span<int> x, int a) { for (int &e : x) e += a; })};
-const consort::Codelet fail{"fail", consort::cpu([](std::span<int>) { throw std::domain_error("no interval"); })};
+struct FaceFuture : FaceOfValues {};
 long twice(const int &x) { return 2L * x; }
 
 TEST_F(FaceFuture, ReturnsTheValueOnce) {

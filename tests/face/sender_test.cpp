@@ -1,30 +1,17 @@
 // The C++ face's senders: sender() of codelets and of tasks, with receivers of no library.
-#include <consort/consort.hpp>
 #include <consort/sender.hpp>
 
-#include <numeric>
 #include <semaphore>
 #include <stop_token>
 
-#include "api/harness.hpp"
+#include "face/functions.hpp"
 
 using consort::r, consort::returning, consort::rw, consort::sender;
 namespace execution = consort::execution;
 
 namespace {
 
-struct FaceSender : ::testing::Test {
-  consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu"}};
-  std::vector<int> v = std::vector<int>(100, 2);
-};
-
-const consort::Codelet total{"total", consort::cpu(returning([](std::span<const int> x) { return std::accumulate(x.begin(), x.end(), 0L); }))};
-const consort::Codelet text{"text", consort::cpu(returning([](int n) {
-                              if (n < 0) throw std::domain_error("a negative number");
-                              return std::string(static_cast<size_t>(n), 'x');
-                            }))};
-const consort::Codelet add{"add", consort::cpu([](std::span<int> x, int a) { for (int &e : x) e += a; })};
-const consort::Codelet fail{"fail", consort::cpu([](std::span<int>) { throw std::domain_error("no interval"); })};
+struct FaceSender : FaceOfValues {};
 
 // What a receiver was told, and how often.
 template <class T>
