@@ -27,6 +27,22 @@ struct CompletionHoldMemory : ::testing::Test {
     for (uint64_t i = 0; i < kN; ++i) ASSERT_EQ(v[i], want);
     ASSERT_OK(consort_release(m, hold));
   }
+  // Writes 3 to the datum on the device, in a task with these options.
+  consort_task_id write_3(consort_data_id d, const consort_task_more &more) {
+    Desc task(m.add);
+    task.rw(d).arg(uint64_t{3}).on(m.devices[0]);
+    task.d.more = &more;
+    return task.must(m);
+  }
+  // The same, with a hold on its end; its body is over.
+  consort_task_id held_writer(consort_data_id d) {
+    consort_task_more more = CONSORT_TASK_MORE_INIT;
+    more.end_holds = 1;
+    const consort_task_id held = write_3(d, more);
+    expect_waits(held);
+    return held;
+  }
+  void expect_waits(consort_task_id task) { EXPECT_EQ(consort_task_wait(m, task, 10'000'000, 0), CONSORT_E_TIMEOUT); }
 };
 
 TEST_F(CompletionHoldMemory, EndAfterGivesMemoryToTheAwaitedTask) {
@@ -36,10 +52,7 @@ TEST_F(CompletionHoldMemory, EndAfterGivesMemoryToTheAwaitedTask) {
   consort_task_more more = CONSORT_TASK_MORE_INIT;
   more.end_after = &late;
   more.nend_after = 1;
-  Desc early(m.add);
-  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
-  early.d.more = &more;
-  const auto held = early.must(m);
+  const auto held = write_3(b, more);
   const auto behind = Desc(m.add).rw(b).arg(uint64_t{4}).on(m.cores[0]).must(m);
   ASSERT_OK(consort_task_wait(m, held, kLong, 0));
   EXPECT_EQ(consort_task_state(m, late), CONSORT_OK);
@@ -58,14 +71,11 @@ TEST_F(CompletionHoldMemory, LastReleaseGivesMemoryToTheAwaitedTask) {
   more.end_holds = 2;
   more.end_after = &late;
   more.nend_after = 1;
-  Desc early(m.add);
-  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
-  early.d.more = &more;
-  const auto held = early.must(m);
-  EXPECT_EQ(consort_task_wait(m, late, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  const auto held = write_3(b, more);
+  expect_waits(late);
   EXPECT_TRUE(m.is_in(b, m.space[0]));
   ASSERT_OK(consort_task_end_release(m, held));
-  EXPECT_EQ(consort_task_wait(m, late, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  expect_waits(late);
   ASSERT_OK(consort_task_end_release(m, held));
   ASSERT_OK(consort_task_wait(m, late, kLong, 0));
   ASSERT_OK(consort_task_wait(m, held, kLong, 0));
@@ -77,13 +87,7 @@ TEST_F(CompletionHoldMemory, LastReleaseGivesMemoryToTheAwaitedTask) {
 // The application releases an end when a task is over that needs the memory: nothing can go on, and both are named.
 TEST_F(CompletionHoldMemory, ExplainNamesTheHeldTaskThatKeepsTheRoom) {
   const auto a = fresh("a"), b = fresh("b");
-  consort_task_more more = CONSORT_TASK_MORE_INIT;
-  more.end_holds = 1;
-  Desc early(m.add);
-  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
-  early.d.more = &more;
-  const auto held = early.must(m);
-  EXPECT_EQ(consort_task_wait(m, held, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  const auto held = held_writer(b);
   struct Releaser {
     consort_runtime *rt;
     consort_task_id held;
@@ -96,7 +100,7 @@ TEST_F(CompletionHoldMemory, ExplainNamesTheHeldTaskThatKeepsTheRoom) {
   };
   late.d.done_arg = &releaser;
   const auto releasing = late.must(m);
-  EXPECT_EQ(consort_task_wait(m, releasing, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  expect_waits(releasing);
   char text[1024];
   ASSERT_GT(consort_explain(m, releasing, text, sizeof text), 0u);
   const std::string named = "task #" + std::to_string(held.v) + " is over and keeps room there: its end is held";
@@ -111,15 +115,9 @@ TEST_F(CompletionHoldMemory, ExplainNamesTheHeldTaskThatKeepsTheRoom) {
 // The application may still write to the memory of a task whose completion it holds, so the memory stays in place.
 TEST_F(CompletionHoldMemory, HeldTasksKeepTheirMemory) {
   const auto a = fresh("a"), b = fresh("b");
-  consort_task_more more = CONSORT_TASK_MORE_INIT;
-  more.end_holds = 1;
-  Desc early(m.add);
-  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
-  early.d.more = &more;
-  const auto held = early.must(m);
-  EXPECT_EQ(consort_task_wait(m, held, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  const auto held = held_writer(b);
   const auto late = Desc(m.add).rw(a).arg(uint64_t{2}).on(m.devices[0]).must(m);
-  EXPECT_EQ(consort_task_wait(m, late, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  expect_waits(late);
   EXPECT_TRUE(m.is_in(b, m.space[0]));
   ASSERT_OK(consort_task_end_release(m, held));
   ASSERT_OK(consort_task_wait(m, late, kLong, 0));
