@@ -4,8 +4,6 @@
 
 namespace {
 
-int tile_size; // set before the first task
-
 void must(consort_status s, const char *what) {
   if (s >= 0) return;
   std::fprintf(stderr, "%s: %s\n", what, consort_error());
@@ -18,7 +16,7 @@ consort_status run(const consort_call *c, const bench::Kernel &kernel) {
     const consort_addr at = static_cast<const consort_vector_view *>(c->views[k])->addr;
     operands[k] = reinterpret_cast<float *>(at.base + at.off);
   }
-  return bench::run_timed(kernel, operands, tile_size) ? CONSORT_OK : consort_fail(CONSORT_E_INVAL, "the matrix has no such factorisation");
+  return bench::run_timed(kernel, operands, bench::tile_size) ? CONSORT_OK : consort_fail(CONSORT_E_INVAL, "the matrix has no such factorisation");
 }
 
 template <class A, unsigned K> consort_status body(const consort_call *c) { return run(c, A::kernels[K]); }
@@ -83,9 +81,5 @@ template <class A> int measure(const bench::Options &o, const A &a) {
 } // namespace
 
 int main(int argc, char **argv) {
-  const auto o = bench::options(argc, argv);
-  bench::pin(o.workers);
-  cholesky::use_one_thread();
-  tile_size = o.tile;
-  return bench::with_application(o, o.tile, [&](const auto &a) { return measure(o, a); });
+  return bench::factor_main(argc, argv, [](const auto &o, const auto &a) { return measure(o, a); });
 }

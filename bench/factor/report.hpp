@@ -126,4 +126,15 @@ template <class A, class F, class R> void report(const char *runtime, const Opti
               100 * (1 - kernels / o.workers / least), outside, a.residual());
 }
 
+inline int tile_size; // of the kernels that run; set before the first task
+
+// main() of a runtime's program: measure(options, application) starts the runtime, reports, and stops it.
+template <class F> int factor_main(int argc, char **argv, F measure) {
+  const Options o = options(argc, argv);
+  pin(o.workers);
+  cholesky::use_one_thread();
+  tile_size = o.tile;
+  return with_application(o, o.tile, [&](const auto &a) { return measure(o, a); });
+}
+
 } // namespace bench

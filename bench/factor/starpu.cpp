@@ -4,13 +4,11 @@
 
 namespace {
 
-int tile_size; // set before the first task
-
 template <class A, unsigned K> void body(void *buffers[], void *) {
   constexpr const bench::Kernel &kernel = A::kernels[K];
   float *operands[bench::max_operands] = {};
   for (unsigned k = 0; k < kernel.operands; ++k) operands[k] = reinterpret_cast<float *>(STARPU_VECTOR_GET_PTR(buffers[k]));
-  if (!bench::run_timed(kernel, operands, tile_size)) std::exit(1);
+  if (!bench::run_timed(kernel, operands, bench::tile_size)) std::exit(1);
 }
 
 template <class A> std::array<starpu_codelet, std::size(A::kernels)> make_codelets() {
@@ -68,9 +66,5 @@ template <class A> int measure(const bench::Options &o, const A &a) {
 } // namespace
 
 int main(int argc, char **argv) {
-  const auto o = bench::options(argc, argv);
-  bench::pin(o.workers);
-  cholesky::use_one_thread();
-  tile_size = o.tile;
-  return bench::with_application(o, o.tile, [&](const auto &a) { return measure(o, a); });
+  return bench::factor_main(argc, argv, [](const auto &o, const auto &a) { return measure(o, a); });
 }
