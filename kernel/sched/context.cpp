@@ -43,7 +43,8 @@ Contexts::Contexts(Scheduling &rt, Policy &policy)
   splitter_.name = "contexts";
   splitter_.epoch.store(1, std::memory_order_relaxed);
   splitter_.urgency.resize(n);
-  gone_.ops = &kTable;
+  static constexpr consort_scheduler_ops kNoHooks{};
+  gone_.ops = &kNoHooks;
   gone_.push = [](void *, const consort_push *) -> uint32_t { return 0; };
   gone_.pop = [](void *, uint32_t, consort_pick *, uint32_t) -> uint32_t { return 0; };
   gone_.bypass = false;
@@ -163,7 +164,7 @@ void Contexts::close(Instance &old) noexcept {
   old.epoch.store(0, std::memory_order_release);  // closed: a push that still finds this instance is refused and looks again
   while (const uint32_t n =
              old.ops->drain(old.s, CONSORT_NEVER, reinterpret_cast<consort_task **>(batch), kTaken)) {
-    const Instance &to = *of(*batch[0]).now.load(std::memory_order_acquire);
+    const Instance &to = instance_of(*batch[0]);
     if (to.ops->adopt) to.ops->adopt(to.s, reinterpret_cast<consort_task **>(batch), n);
     policy_.push(rt_, CONSORT_NONE, batch, n, CONSORT_PUSH_RETRIED);
   }

@@ -104,6 +104,7 @@ class Contexts {
   // pairs with the release in slot()
   Context *at(uint32_t number) const noexcept { return all_[number].load(std::memory_order_acquire); }
   Context &of(const Task &) const noexcept;
+  const Instance &instance_of(const Task &) const noexcept;  // of its context; never gone_
   Context *serving(uint32_t w) const noexcept { return serving_[w].load(std::memory_order_acquire); }
   void split() noexcept;
   Result<Context *> slot();
@@ -134,7 +135,7 @@ class Contexts {
 
   Scheduling &rt_;
   Policy &policy_;                                // its mutex guards all changes
-  Instance splitter_, gone_;                      // gone_: stands for destroyed contexts and refuses all
+  Instance splitter_, gone_;                      // gone_: stands for destroyed contexts; refuses all, has no hooks
   Context root_{0};
   std::unique_ptr<std::atomic<Context *>[]> serving_;  // by worker; release in commit() pairs with serving()
   std::atomic<bool> observes_{false}, holds_back_{false};  // see observes()

@@ -29,6 +29,13 @@ Context &Contexts::of(const Task &t) const noexcept {
   return *c;
 }
 
+// A context may be destroyed between the two loads. Then it has an heir: destroy() stores it before gone_, and the acquire
+// of gone_ makes it visible.
+const Contexts::Instance &Contexts::instance_of(const Task &t) const noexcept {
+  for (;;)
+    if (const Instance *i = of(t).now.load(std::memory_order_acquire); i != &gone_) [[likely]] return *i;
+}
+
 namespace {
 
 bool is_cancelled(const Task &t) noexcept {
@@ -182,7 +189,7 @@ void Contexts::tell_finished(const ReportedInstance &seen, const Worker &w, cons
 void Contexts::submitted(void *s, const consort_task *const *tasks, uint32_t n) noexcept {
   const auto &self = *static_cast<Contexts *>(s);
   for (uint32_t k = 0; k < n; ++k) {
-    const Instance &i = *self.of(*reinterpret_cast<const Task *>(tasks[k])).now.load(std::memory_order_acquire);
+    const Instance &i = self.instance_of(*reinterpret_cast<const Task *>(tasks[k]));
     if (i.ops->submitted) i.ops->submitted(i.s, &tasks[k], 1);
   }
 }

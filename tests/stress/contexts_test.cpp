@@ -161,4 +161,46 @@ TEST(WorkerMoves, LoseNoTask) {
   }
 }
 
+// A submission that is announced to the policy of a context which is destroyed at this moment goes to the context's heir.
+TEST(ContextDestruction, BesideSubmissionsLosesNone) {
+  for (const char *policy : {"graph-lookahead", "heft"}) {
+    SCOPED_TRACE(policy);
+    Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"keep_models", "no"}, {"scheduler", policy}});
+    Bodies body;
+    std::atomic<uint64_t> ran{0}, sent{0}, newest{0};
+    const auto c = body(rt, "count", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+    std::atomic<bool> over{false};
+    std::vector<std::thread> threads;
+    for (int k = 0; k < 2; ++k)
+      threads.emplace_back([&] {
+        while (!over) {
+          if (consort_context_enter(rt, {newest.load()}) < 0) continue;  // destroyed before it was entered
+          for (int i = 0; i < 64; ++i) {
+            const consort_status s = Desc(c).to(rt);
+            EXPECT_TRUE(s == CONSORT_OK || s == CONSORT_E_STALE) << s;
+            sent += s == CONSORT_OK;
+          }
+          EXPECT_OK(consort_context_leave(rt));
+        }
+      });
+    const auto end = std::chrono::steady_clock::now() + (full() ? 5s : 300ms);
+    uint64_t made = 0;
+    for (; std::chrono::steady_clock::now() < end; ++made) {
+      const consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
+      consort_context_id brief{0};
+      EXPECT_OK(consort_context_create(rt, &d, &brief));
+      newest = brief.v;
+      if (made % 2) std::this_thread::yield();
+      newest = 0;
+      EXPECT_OK(consort_context_destroy(rt, brief));
+    }
+    over = true;
+    for (auto &t : threads) t.join();
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_EQ(ran, sent);
+    EXPECT_GT(made, 0u);
+    if (HasFailure()) return;
+  }
+}
+
 }  // namespace
