@@ -228,7 +228,6 @@ class LateBinding {
   double free_at(uint32_t worker, double now) const noexcept;
 
   std::vector<EmptySearch> nothing_;               // by group
-  const bool at_homes_;
   std::vector<double> home_ns_;                // by group: run time of the ready tasks that have their home there
   uint32_t groups_change_ = 0;                 // the groups that homes refer to
   uint64_t change_ = 1;

@@ -25,7 +25,7 @@ inline void LateBinding::settle_home(const WorkerGroups &served, Kind &k, Node *
   const consort_task *t = n->task;
   const auto ngroups =
       static_cast<uint32_t>(std::min({served.groups.size(), k.ns.size(), home_ns_.size(), std::size_t{TaskKinds::kGroups}}));
-  if (!at_homes_ || !k.known() || k.lacks || ngroups < 2) return;
+  if (!urgency_.homes || !k.known() || k.lacks || ngroups < 2) return;
   float way[TaskKinds::kGroups], least = std::numeric_limits<float>::max();
   for (uint32_t g = 0; g < ngroups; ++g) {
     if (!k.known_at(g)) continue;

@@ -18,8 +18,7 @@ inline LateBinding::LateBinding(const consort_host *host, const consort_topology
       deferral_(deferral),
       urgency_(urgency),
       serving_(host, epoch),
-      kinds_(host, models_),
-      at_homes_(urgency.homes) {
+      kinds_(host, models_) {
   publish(Members(t), t);
 }
 
