@@ -27,7 +27,7 @@ class StopGate {
 // are cancelled. May throw bad_alloc.
 consort_status wait_to_stop(Runtime &, ThreadState &, StopGate &);
 
-// Waits until the current stop has ended; `stops`: the shell's count, read before the stop was seen.
+// Waits until the current stop has ended or given up; `stops`: the shell's count, read before the stop was seen.
 void wait_for_end(const consort_runtime *, uint64_t stops) noexcept;
 
 }  // namespace consort

@@ -112,8 +112,12 @@ void StopGate::end() noexcept { process::end_stop(shell_); }
 
 void StopGate::give_up() noexcept { process::cancel_stop(shell_); }
 
+// The count alone does not do: a call may read it between the two stores of end_stop(), and no stop adds to it if it
+// gives up. acquire: pairs with the release in end_stop() and set_phase(), so the runtime's end is visible.
 void wait_for_end(const consort_runtime *shell, uint64_t stops) noexcept {
-  while (shell->stops.load(std::memory_order_acquire) == stops) nap();
+  while (shell->stops.load(std::memory_order_acquire) == stops &&
+         consort_runtime::phase(shell->state.load(std::memory_order_acquire)) != consort_runtime::kOpen)
+    nap();
 }
 
 }  // namespace consort
