@@ -95,6 +95,12 @@ CommandLine::CommandLine() {
   sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; default: they only take time");
   sim->add_option("PROGRAM", simulation.program, "the program and its arguments, after --")->required()->expected(-1);
 
+  run = app.add_subcommand("run", "starts a program as several ranks on this machine: run -n 4 -- PROGRAM ARGS");
+  run->add_option("-n,--ranks", started.ranks, "number of processes")->required()->check(CLI::Range(1, 4096).description(""))->type_name("N");
+  run->add_option("--transport", started.transport, "the transport between the ranks")->type_name("NAME");
+  run->add_flag("--unbound", started.unbound, "every rank may use all cores; default: each has a share of its own");
+  run->add_option("PROGRAM", started.program, "the program and its arguments, after --")->required()->expected(-1);
+
   model = app.add_subcommand("model", "performance models stored on this machine");
   model->require_subcommand(1);
   model_list = model->add_subcommand("list", "lists stored models, and unreadable files");

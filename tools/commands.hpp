@@ -68,6 +68,13 @@ struct Simulation {
   std::vector<std::string> program;
 };
 int run_sim(const Settings &, const Simulation &);  // returns the program's status
+struct RunOptions {
+  uint32_t ranks = 1;
+  std::string transport;                  // "": as set by the program or by default
+  bool unbound = false;
+  std::vector<std::string> program;
+};
+int run_ranks(const Settings &, const RunOptions &);  // returns the status of the first rank that failed
 int run_why_not(Settings &, const std::string &name, bool json);
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json);
 // kind, files: "": as in the settings

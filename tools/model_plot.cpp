@@ -12,7 +12,7 @@
 namespace tool {
 namespace {
 
-std::string number(double x) {
+std::string decimal(double x) {
   char text[48];
   std::snprintf(text, sizeof text, "%.4g", x);
   return text;
@@ -48,10 +48,10 @@ std::string drawing(const File &f, uint32_t fit) {
   std::string s = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"480\" font-family=\"sans-serif\" font-size=\"12\">\n"
                   "<rect width=\"960\" height=\"480\" fill=\"white\"/>\n";
   const auto text = [&](double at_x, double at_y, const std::string &t, const char *more = "") {
-    s += "<text x=\"" + number(at_x) + "\" y=\"" + number(at_y) + "\" " + more + ">" + escaped(t) + "</text>\n";
+    s += "<text x=\"" + decimal(at_x) + "\" y=\"" + decimal(at_y) + "\" " + more + ">" + escaped(t) + "</text>\n";
   };
   const auto line = [&](double x1, double y1, double x2, double y2, const char *colour) {
-    s += "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) + "\" y2=\"" + number(y2) +
+    s += "<line x1=\"" + decimal(x1) + "\" y1=\"" + decimal(y1) + "\" x2=\"" + decimal(x2) + "\" y2=\"" + decimal(y2) +
          "\" stroke=\"" + colour + "\"/>\n";
   };
   text(kLeft, 24, f.name + ": " + model_unit(f.what) + " by bytes of data", "font-size=\"15\"");
@@ -70,12 +70,12 @@ std::string drawing(const File &f, uint32_t fit) {
     const char *colour = kColours[i % std::size(kColours)];
     if (i == series.size()) {
       series.push_back(name);
-      s += "<circle cx=\"720\" cy=\"" + number(kTop + 18.0 * static_cast<double>(i)) + "\" r=\"4\" fill=\"" + colour + "\"/>\n";
+      s += "<circle cx=\"720\" cy=\"" + decimal(kTop + 18.0 * static_cast<double>(i)) + "\" r=\"4\" fill=\"" + colour + "\"/>\n";
       text(730, kTop + 4 + 18.0 * static_cast<double>(i), name);
     }
     const double at = r.bytes ? x.at(static_cast<double>(r.bytes), kLeft, kRight) : kLeft;
     line(at, y.at(std::max(r.median - r.spread, r.median / 10), kBottom, kTop), at, y.at(r.median + r.spread, kBottom, kTop), colour);
-    s += "<circle cx=\"" + number(at) + "\" cy=\"" + number(y.at(r.median, kBottom, kTop)) + "\" r=\"4\" fill=\"" + colour + "\"/>\n";
+    s += "<circle cx=\"" + decimal(at) + "\" cy=\"" + decimal(y.at(r.median, kBottom, kTop)) + "\" r=\"4\" fill=\"" + colour + "\"/>\n";
   }
   for (const Curve &c : fit ? curves_of(f, fit) : std::vector<Curve>()) {
     const auto i = static_cast<size_t>(std::find(series.begin(), series.end(), c.arch + ", " + c.impl) - series.begin());
@@ -84,7 +84,7 @@ std::string drawing(const File &f, uint32_t fit) {
     for (int step = 0; step <= kSteps; ++step) {
       const double size = x.low * std::pow(x.high / x.low, step / double{kSteps}), told = consort_curve_at(&c.curve, size);
       if (told >= y.low && told <= y.high)
-        path += (path.empty() ? "M" : " L") + number(x.at(size, kLeft, kRight)) + " " + number(y.at(told, kBottom, kTop));
+        path += (path.empty() ? "M" : " L") + decimal(x.at(size, kLeft, kRight)) + " " + decimal(y.at(told, kBottom, kTop));
     }
     if (!path.empty()) s += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + kColours[i % std::size(kColours)] + "\"/>\n";
   }

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include <stdexcept>
 
 #include "commands.hpp"
+#include "environment.hpp"
 #include "json.hpp"
 #include "plain_file.hpp"
 #include "terminal.hpp"
@@ -24,28 +24,12 @@
 namespace tool {
 namespace {
 
-void set(const char *variable, const std::string &value) {
-  if (setenv(variable, value.c_str(), 1) != 0) throw std::runtime_error(std::string(variable) + " cannot be set");
-}
-
 std::string absolute(const std::string &file) {
   char *path = realpath(file.c_str(), nullptr);
   if (!path) throw std::runtime_error("--machine " + file + ": " + std::strerror(errno));
   std::string text = path;
   std::free(path);
   return text;
-}
-
-// "sim.usual=1ms" → CONSORT_SIM__USUAL
-void set_from(const std::string &assignment) {
-  const size_t equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw std::runtime_error("--set \"" + assignment + "\" is not of the form key=value");
-  std::string variable = "CONSORT_";
-  for (const char c : assignment.substr(0, equals))
-    if (c == '.') variable += "__";
-    else variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  set(variable.c_str(), assignment.substr(equals + 1));
 }
 
 struct Scratch {
@@ -113,19 +97,19 @@ bool print_report(const char *path, const std::string &json) {
 
 int run_sim(const Settings &settings, const Simulation &s) {
   for (const std::string &assignment : settings.assignments) set_from(assignment);
-  if (!settings.file.empty()) set("CONSORT_CONFIG", settings.file);
+  if (!settings.file.empty()) set_variable("CONSORT_CONFIG", settings.file);
   const Scratch report;
-  set("CONSORT_DRIVERS", "sim");
-  set("CONSORT_TIME", "virtual");
-  set("CONSORT_SIM__MACHINE", absolute(s.machine));
-  set("CONSORT_SIM__EXECUTE", s.execute ? "true" : "false");
-  set("CONSORT_SIM__MOVE", s.execute ? "true" : "false");
-  set("CONSORT_SIM__REPORT", report.path);
-  if (!s.policy.empty()) set("CONSORT_SCHEDULER", s.policy);
-  if (!s.noise.empty()) set("CONSORT_SIM__NOISE", s.noise);
-  if (!s.kernels.empty()) set("CONSORT_SIM__KERNELS", s.kernels);
-  if (!s.seed.empty()) set("CONSORT_SEED", s.seed), set("CONSORT_SIM__SEED", s.seed);
-  if (!s.trace.empty()) set("CONSORT_SIM__TRACE", s.trace);
+  set_variable("CONSORT_DRIVERS", "sim");
+  set_variable("CONSORT_TIME", "virtual");
+  set_variable("CONSORT_SIM__MACHINE", absolute(s.machine));
+  set_variable("CONSORT_SIM__EXECUTE", s.execute ? "true" : "false");
+  set_variable("CONSORT_SIM__MOVE", s.execute ? "true" : "false");
+  set_variable("CONSORT_SIM__REPORT", report.path);
+  if (!s.policy.empty()) set_variable("CONSORT_SCHEDULER", s.policy);
+  if (!s.noise.empty()) set_variable("CONSORT_SIM__NOISE", s.noise);
+  if (!s.kernels.empty()) set_variable("CONSORT_SIM__KERNELS", s.kernels);
+  if (!s.seed.empty()) set_variable("CONSORT_SEED", s.seed), set_variable("CONSORT_SIM__SEED", s.seed);
+  if (!s.trace.empty()) set_variable("CONSORT_SIM__TRACE", s.trace);
   const int status = run_program(s.program);
   const bool simulated = print_report(report.path.c_str(), s.json);
   if (simulated && !s.execute) {  // a program that checks its results fails then

@@ -63,6 +63,11 @@ constexpr consort_param keys[] = {
      "(single); none (off); or lists of numbers, 0-3;4-7"},
     {"team_arity", "u32", "2", "2..1024",
      "limit of smaller teams in a team: intermediate teams are added between the sets of the hardware"},
+    {"transport", "string", CONSORT_DEFAULT_TRANSPORT, nullptr, "the transport between the ranks of a job"},
+    {"rank", "u32", "0", nullptr, "number of this process in its job; set by consort run"},
+    {"ranks", "u32", "1", "1..4096", "processes of the job; set by consort run"},
+    {"rendezvous", "string", "", nullptr, "private folder where the ranks of a job meet; set by consort run"},
+    {"join_seconds", "u32", "30", "1..86400", "time in which all ranks must have joined their job"},
     {"check", "bool", "false", nullptr, "obsolete, without effect: layers = \"checks\" checks thread tags"},
     {"log", "string", "warn", "error|warn|info|debug", "least severity of log messages"},
 };

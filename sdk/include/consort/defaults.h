@@ -10,4 +10,8 @@
 #define CONSORT_DEFAULT_DRIVERS "*" /* all that start */
 #endif
 
+#ifndef CONSORT_DEFAULT_TRANSPORT
+#define CONSORT_DEFAULT_TRANSPORT "shm" /* ranks on one machine */
+#endif
+
 #endif
