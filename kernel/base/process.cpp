@@ -62,10 +62,11 @@ void set_phase(consort_runtime *s, consort_runtime::Phase p) noexcept {
   fence::heavy();  // pairs with light() in ApiCall: a caller sees the phase, or its mark is seen from here on
 }
 
+// `live` first: once the state is open another thread may begin a stop, which clears `live` after this store.
 void cancel_stop(consort_runtime *s) noexcept {
-  set_phase(s, consort_runtime::kOpen);
   if (fence::asymmetric())
     s->live.store(consort_runtime::runtime(s->state.load(std::memory_order_relaxed)), std::memory_order_release);
+  set_phase(s, consort_runtime::kOpen);
 }
 
 void end_stop(consort_runtime *s) noexcept {
