@@ -195,10 +195,11 @@ static consort_status with_group(consort_runtime *shell, consort_group_id id,
 
 consort_status consort_group_wait(consort_runtime *shell, consort_group_id id, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
-  struct { int64_t timeout; uint32_t flags; } a{timeout_ns, flags};
+  struct { consort_group_id id; int64_t timeout; uint32_t flags; } a{id, timeout_ns, flags};
   return with_group(shell, id, [](Runtime &rt, Group &g, void *p) {
     const auto &args = *static_cast<decltype(a) *>(p);
-    return wait_group(rt, g, args.timeout, args.flags);
+    const uint32_t generation = args.id.v ? static_cast<uint32_t>(args.id.v >> 32) : g.generation.load(std::memory_order_relaxed);
+    return wait_group(rt, g, generation, args.timeout, args.flags);
   }, &a, ApiCall::waits(timeout_ns));
 }
 

@@ -75,7 +75,7 @@ void end_hold(Runtime &rt, ThreadState &thread, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
   Callback::end(thread, t);
   if (!thread.seat &&
-      (rt.waiters.any() || rt.groups.standard().watchers.load(std::memory_order_relaxed)))
+      (rt.waiters.any() || rt.groups.standard().watched()))
     settle_down(rt, thread);
 }
 

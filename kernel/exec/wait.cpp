@@ -112,7 +112,7 @@ void mend_if_left(Execution &rt, ThreadState &thread, const void *here) noexcept
   }
 }
 
-consort_status wait_group(Execution &rt, Group &g, int64_t timeout_ns, uint32_t flags) {
+consort_status wait_group(Execution &rt, Group &g, uint32_t generation, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a group"); s < 0) return s;
   ThreadState *thread = rt.this_thread_if_any();
   if (thread && thread->task)
@@ -122,9 +122,9 @@ consort_status wait_group(Execution &rt, Group &g, int64_t timeout_ns, uint32_t 
             CONSORT_E_BUSY,
             "task '%s' belongs to group '%s' and would wait for itself: give its children a group of their own",
             task_label(rt, *thread->task), g.name.c_str());
-  const WaitCondition goal{.rt = rt, .group = &g, .call = "consort_group_wait()"};
+  const WaitCondition goal{.rt = rt, .group = &g, .generation = generation, .call = "consort_group_wait()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "group '" + g.name + "'");
-  return rt.groups.collect(g, flags & CONSORT_WAIT_KEEP_FAILURE);
+  return rt.groups.collect(g, generation, flags & CONSORT_WAIT_KEEP_FAILURE);
 }
 
 consort_status wait_all(Execution &rt, int64_t timeout_ns, uint32_t flags) {

@@ -17,7 +17,8 @@ consort_status answer_failure(const Failure &, uint32_t flags = 0);
 // Returns the first of all unreported failures; further ones go to the log.
 consort_status answer_untold(const Execution &) noexcept;
 
-consort_status wait_group(Execution &, Group &, int64_t timeout_ns, uint32_t flags);
+// E_STALE: the group of that generation was destroyed meanwhile.
+consort_status wait_group(Execution &, Group &, uint32_t generation, int64_t timeout_ns, uint32_t flags);
 consort_status wait_all(Execution &, int64_t timeout_ns, uint32_t flags);
 // Waits for its end and ignores its status. call: the name of the call, for the log.
 consort_status wait_task(Execution &, TaskName, int64_t timeout_ns, uint32_t flags,

@@ -23,7 +23,7 @@ struct WaitCondition {
   const uint64_t *tags = nullptr;
   uint32_t ntags = 0;
   const Context *context = nullptr;
-  uint32_t generation = 0;   // of the context
+  uint32_t generation = 0;   // of the context or the group: its record may be used for another one
 
   bool reached() const noexcept {
     if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with hold_ready()
@@ -37,7 +37,9 @@ struct WaitCondition {
     }
     // Idleness is a moment, not a state, while other threads submit: seen once is enough.
     if (!was_idle)
-      was_idle = context ? rt.policy.contexts().idle(*context, generation) : group ? rt.groups.idle(*group) : rt.groups.all_idle();
+      was_idle = context ? rt.policy.contexts().idle(*context, generation)
+                 : group ? rt.groups.idle(*group) || !group->is_of(generation)
+                         : rt.groups.all_idle();
     return was_idle;
   }
   // For use before sleeping, when the condition is not evaluated again.

@@ -50,7 +50,7 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
   g->name = desc && desc->name ? desc->name : number ? "group#" + std::to_string(number) : "default";
   g->done = desc ? desc->done : nullptr;
   g->done_arg = desc ? desc->done_arg : nullptr;
-  g->watchers.store(g->done ? 1 : 0, std::memory_order_relaxed);
+  g->reports.store(g->done, std::memory_order_relaxed);
   ThreadState *thread = rt_.this_thread_if_any();
   Group *const parent = thread && thread->task ? thread->task->group : nullptr;
   g->parent.store(parent, std::memory_order_relaxed);
@@ -83,7 +83,7 @@ Result<void> Groups::destroy(Group &g) {
   std::lock_guard inner(g.mutex);
   g.generation.fetch_add(1, std::memory_order_release);
   g.done = nullptr;
-  g.watchers.store(0, std::memory_order_relaxed);
+  g.reports.store(false, std::memory_order_relaxed);  // `watchers` stays: each thread that waits withdraws itself
   Group *const parent = g.parent.exchange(nullptr, std::memory_order_relaxed);
   if (parent) --parent->children;
   for (uint32_t i = 0; g.children; ++i) {  // children that outlive it
@@ -99,6 +99,8 @@ Result<void> Groups::destroy(Group &g) {
   if (g.fd >= 0) close(g.fd);
   g.fd = -1;
   free_.push_back(g.number);
+  fence::light(rt_.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
+  rt_.waiters.wake(&g);          // its record may be busy again before a thread that waits has looked
   return {};
 }
 
@@ -111,7 +113,7 @@ Result<int> Groups::fd(Group &g) {
       if (g.fd < 0)
         return error(CONSORT_E_IO, std::string("no eventfd for group '") + g.name + "': " + std::strerror(errno));
       g.told_fd = ~uint64_t{0};  // differs from any count, so the next one is reported
-      g.watchers.fetch_add(1, std::memory_order_relaxed);
+      g.reports.store(true, std::memory_order_relaxed);
     }
     fd = g.fd;
   }
@@ -163,7 +165,7 @@ bool Groups::all_idle() const noexcept {
 }
 
 void Groups::tell_if_idle(Group &g) noexcept {
-  if (!g.watchers.load(std::memory_order_relaxed)) return;
+  if (!g.watched()) return;
   // Two threads may finish the group's last two tasks concurrently. This fence pairs with itself in the other thread,
   // and at least one of them sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -207,10 +209,11 @@ void Groups::fail(Group &g, std::shared_ptr<const Failure> f) noexcept {
   if (!g.first) g.first = std::move(f);
 }
 
-consort_status Groups::collect(Group &g, bool keep) {
+consort_status Groups::collect(Group &g, uint32_t generation, bool keep) {
   std::shared_ptr<const Failure> f;
   {
     std::lock_guard lock(g.mutex);
+    if (!g.is_of(generation)) return set_error(CONSORT_E_STALE, "the group was destroyed while it was waited for");
     if (keep) {
       f = g.first;
       return f ? set_error(f->status, f->chain()) : CONSORT_OK;
@@ -231,9 +234,10 @@ consort_status Groups::collect_all(bool keep) {
   std::shared_ptr<const Failure> first;
   const uint32_t n = n_.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < n; ++i) {
-    if (collect(*at(i), keep) >= 0 || first) continue;
-    std::lock_guard lock(at(i)->mutex);
-    first = keep ? at(i)->first : at(i)->collected;
+    Group &g = *at(i);
+    if (collect(g, g.generation.load(std::memory_order_relaxed), keep) >= 0 || first) continue;
+    std::lock_guard lock(g.mutex);
+    first = keep ? g.first : g.collected;
   }
   return first ? set_error(first->status, first->chain()) : CONSORT_OK;
 }

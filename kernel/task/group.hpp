@@ -26,6 +26,8 @@ struct Group {
   // counts cancellations: a task of an older one does not run; relaxed: a running task is not stopped
   alignas(64) std::atomic<uint8_t> epoch{0};
   std::atomic<uint32_t> watchers{0};              // threads to wake when nothing is pending; see the fences of announce()
+  // it has a callback or a descriptor; relaxed: set before its tasks are submitted, or before the heavy fence of fd()
+  std::atomic<bool> reports{false};
   std::atomic<uint32_t> generation{1};  // release where a group ends pairs with find(); its owner reads it relaxed
   uint32_t number = 0;
   // Group of the task that created this one; if that is destroyed, its parent. Any thread may walk up. A destroyed
@@ -51,6 +53,12 @@ struct Group {
   // before the releasing stores that follow
   void depart() noexcept { departed.fetch_add(1, std::memory_order_relaxed); }
   void arrive() noexcept { arrived.fetch_add(1, std::memory_order_release); }
+  // Whether a thread that ends its last task has to tell. Call after light(), which pairs with the fences of announce().
+  bool watched() const noexcept {
+    return watchers.load(std::memory_order_relaxed) || reports.load(std::memory_order_relaxed);
+  }
+  // acquire: pairs with the release in destroy(), before which nothing was pending
+  bool is_of(uint32_t its) const noexcept { return generation.load(std::memory_order_acquire) == its; }
   consort_group_id id() const noexcept {
     return {uint64_t{generation.load(std::memory_order_relaxed)} << 32 | number};
   }
@@ -77,8 +85,8 @@ class Groups {
   void tell_if_idle(Group &) noexcept;
   void fail(Group &, std::shared_ptr<const Failure>) noexcept;
   // Returns the status of the first failure since the last call, with its text in the error slot. keep: it stays for
-  // the next wait
-  consort_status collect(Group &, bool keep = false);
+  // the next wait. E_STALE: the group of that generation was destroyed.
+  consort_status collect(Group &, uint32_t generation, bool keep);
   bool usable() const noexcept { return n_.load(std::memory_order_relaxed) > 0; }
   consort_status collect_all(bool keep = false);  // of every group; returns the first one
 

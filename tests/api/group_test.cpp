@@ -229,6 +229,47 @@ TEST_F(Groups, DestroyWaitsForTheCallback) {
   EXPECT_EQ(told.from_inside, CONSORT_E_BUSY);
 }
 
+// Whether a group is over for the thread that waits for it must not depend on what its record is used for next.
+TEST_F(Groups, DestroyedGroupEndsTheWaitForItAndNotItsSuccessors) {
+  for (int round = 0; round < 50; ++round) {
+    const auto g = make();
+    Gate first, second;
+    Bodies local;
+    const auto opens_first = local(rt, "first", [&](const consort_call &) { return first.pass(), CONSORT_OK; });
+    const auto opens_second = local(rt, "second", [&](const consort_call &) { return second.pass(), CONSORT_OK; });
+    Desc(opens_first).in(g).must(rt);
+    std::atomic<bool> waits{false}, over{false};
+    Answer answer(CONSORT_OK);
+    std::thread waiter([&] {
+      waits = true;
+      answer = consort_group_wait(rt, g, CONSORT_FOREVER, CONSORT_WAIT_NO_HELP);
+      over = true;
+    });
+    ASSERT_TRUE(eventually([&] { return waits.load() && first.waiting() == 1; }));
+    std::this_thread::sleep_for(1ms);
+    first.open();
+    while (consort_group_destroy(rt, g) == CONSORT_E_BUSY) {
+    }
+    std::atomic<int> told{0};
+    const auto done = [](void *arg, consort_group_id) { ++*static_cast<std::atomic<int> *>(arg); };
+    const consort_group_desc d{sizeof d, 0, "successor", done, &told};
+    consort_group_id next{0};
+    ASSERT_OK(consort_group_create(rt, &d, &next));
+    ASSERT_EQ(static_cast<uint32_t>(next.v), static_cast<uint32_t>(g.v)) << "its record is used again";
+    Desc(opens_second).in(next).must(rt);
+    EXPECT_TRUE(eventually([&] { return over.load(); }, 2000ms)) << "round " << round;
+    second.open();
+    EXPECT_TRUE(eventually([&] { return told > 0; }, 2000ms)) << "round " << round;
+    waiter.join();
+    if (answer.status != CONSORT_OK) EXPECT_TRUE(answered(CONSORT_E_STALE, answer, {"destroyed while it was waited for"}));
+    ASSERT_OK(consort_group_wait(rt, next, kLong, 0));
+    ASSERT_OK(consort_group_destroy(rt, next));
+    EXPECT_OK(consort_codelet_remove(rt, opens_first));
+    EXPECT_OK(consort_codelet_remove(rt, opens_second));
+    if (HasFailure()) break;
+  }
+}
+
 TEST_F(Groups, CancelStopsPendingTasksOnly) {
   const auto g = make("doomed");
   int x = 0;

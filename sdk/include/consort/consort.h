@@ -295,7 +295,7 @@ typedef struct consort_group_desc {
 } consort_group_desc;
 CONSORT_API consort_status consort_group_create(consort_runtime *rt, const consort_group_desc *desc, consort_group_id *out); /* desc NULL: plain */
 /* Waits for all tasks of the group. Returns the first failure since the last wait and marks it collected; consort_error() has its text,
- * consort_group_failure() the details. */
+ * consort_group_failure() the details. E_STALE: the group was destroyed meanwhile, when its last task had ended. */
 CONSORT_API consort_status consort_group_wait(consort_runtime *rt, consort_group_id group, int64_t timeout_ns, uint32_t flags); /* null: the default group */
 CONSORT_API consort_status consort_group_cancel(consort_runtime *rt, consort_group_id group);  /* cancels its pending tasks; later submissions run */
 CONSORT_API consort_status consort_group_destroy(consort_runtime *rt, consort_group_id group); /* E_BUSY while tasks are pending */
