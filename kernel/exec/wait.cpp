@@ -157,21 +157,20 @@ consort_status wait_tags(Execution &rt, const uint64_t *tags, uint32_t n, int64_
     return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a tag: submit a task that comes after it instead",
                       task_label(rt, *thread->task));
   if (!n) return CONSORT_OK;
-  rt.tags.begin_wait(tags, n);
-  const WaitCondition goal{.rt = rt, .tags = tags, .ntags = n};
+  TagWait wait;
+  rt.tags.begin_wait(wait, tags, n);
+  const WaitCondition goal{.rt = rt, .tags = &wait};
   const consort_status s = wait_for(rt, goal, timeout_ns, flags);
-  rt.tags.end_wait(tags, n);
-  if (s == CONSORT_E_TIMEOUT) {
-    uint32_t i = 0;
-    while (i + 1 < n && rt.tags.all_reached(&tags[i], 1)) ++i;
-    return answer(s, "tag " + std::to_string(tags[i]));
-  }
-  if (s < 0) return s;
-  if (!rt.tags.all_reached(tags, n))
+  rt.tags.end_wait(wait);
+  // From here on no other thread uses it. A tag may be restarted at any time: only what the wait has seen counts.
+  const auto missing = std::find_if(wait.awaited.begin(), wait.awaited.end(), [](const auto &a) { return !a.reached; });
+  if (s == CONSORT_E_TIMEOUT && missing != wait.awaited.end()) return answer(s, "tag " + std::to_string(missing->tag));
+  if (s < 0 && s != CONSORT_E_TIMEOUT) return s;
+  if (missing != wait.awaited.end())
     return set_error(CONSORT_E_STOPPED, "the runtime is being stopped: the tag is not reached any more");
-  for (uint32_t i = 0; i < n; ++i)
-    if (const TaskName failed = rt.tags.failed(tags[i]))
-      if (const auto f = rt.failures.find(failed)) return answer_failure(*f, flags);
+  for (const TagWait::Awaited &a : wait.awaited)
+    if (a.failed)
+      if (const auto f = rt.failures.find(a.failed)) return answer_failure(*f, flags);
   return CONSORT_OK;
 }
 

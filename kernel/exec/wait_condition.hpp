@@ -20,8 +20,7 @@ struct WaitCondition {
   TaskName task = 0;
   Task *hold = nullptr;
   ThreadState *records = nullptr;
-  const uint64_t *tags = nullptr;
-  uint32_t ntags = 0;
+  TagWait *tags = nullptr;
   const Context *context = nullptr;
   uint32_t generation = 0;   // of the context or the group: its record may be used for another one
 
@@ -31,7 +30,7 @@ struct WaitCondition {
     if (records) return records->nfree > records->floor || records->returned.load(std::memory_order_relaxed);
     if (tags) {  // evaluated again if a tag was reached since
       const uint64_t now = rt.tags.changes();
-      if (!was_idle && now + 1 != seen) was_idle = rt.tags.waits_given_up() || rt.tags.all_reached(tags, ntags);
+      if (!was_idle && now + 1 != seen) was_idle = rt.tags.is_over(*tags);
       seen = now + 1;
       return was_idle;
     }

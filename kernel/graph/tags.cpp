@@ -127,6 +127,8 @@ Task *Tags::reach(Tag &t, TaskName failed) noexcept {
   if (t.reached) return nullptr;
   t.reached = true;
   t.failed = failed;
+  for (TagWait::Awaited *a = t.waits; a; a = a->next)
+    if (!a->reached) a->reached = true, a->failed = failed;
   Task *const gate = std::exchange(t.gate, nullptr);
   if (gate && failed)
     if (auto why = rt_.failures.find(failed)) rt_.failures.add_as(gate->pub.id, std::move(why));
@@ -172,7 +174,7 @@ consort_status Tags::remove(uint64_t tag, Task **gate) noexcept {
   if (t.carrier)
     return set_errorf(CONSORT_E_BUSY, "tag %llu is carried by a task that is unfinished: wait for it first",
                       number(tag));
-  if (t.waiting) return set_errorf(CONSORT_E_BUSY, "a thread waits for tag %llu: notify it first", number(tag));
+  if (t.waits) return set_errorf(CONSORT_E_BUSY, "a thread waits for tag %llu: notify it first", number(tag));
   if (t.gate && word::link(t.gate->word.load(std::memory_order_acquire)))
     return set_errorf(CONSORT_E_BUSY, "tasks wait for tag %llu: notify it first", number(tag));
   for (const uint64_t later : t.before)
@@ -187,33 +189,38 @@ consort_status Tags::remove(uint64_t tag, Task **gate) noexcept {
   return CONSORT_OK;
 }
 
-bool Tags::reached(uint64_t tag) noexcept { return all_reached(&tag, 1); }
-
-TaskName Tags::failed(uint64_t tag) noexcept {
+bool Tags::reached(uint64_t tag) noexcept {
   std::lock_guard lock(mutex_);
   const auto it = tags_.find(tag);
-  return it == tags_.end() ? 0 : it->second.failed;
+  return it != tags_.end() && it->second.reached;
 }
 
 // -- waits ------------------------------------------------------------------------------------------------------------
 
-void Tags::begin_wait(const uint64_t *tags, uint32_t n) {
+void Tags::begin_wait(TagWait &wait, const uint64_t *tags, uint32_t n) {
+  wait.awaited.reserve(n);
   std::lock_guard lock(mutex_);
   for (uint32_t i = 0; i < n; ++i) (void)tags_[tags[i]];
-  for (uint32_t i = 0; i < n; ++i) ++tags_.find(tags[i])->second.waiting;
+  for (uint32_t i = 0; i < n; ++i) {
+    Tag &t = tags_.find(tags[i])->second;
+    wait.awaited.push_back({tags[i], t.reached, t.failed, t.waits});
+    t.waits = &wait.awaited.back();  // its room is reserved
+  }
 }
 
-void Tags::end_wait(const uint64_t *tags, uint32_t n) noexcept {
+void Tags::end_wait(TagWait &wait) noexcept {
   std::lock_guard lock(mutex_);
-  for (uint32_t i = 0; i < n; ++i) --tags_.find(tags[i])->second.waiting;
+  for (TagWait::Awaited &mine : wait.awaited) {
+    TagWait::Awaited **at = &tags_.find(mine.tag)->second.waits;
+    while (*at != &mine) at = &(*at)->next;
+    *at = mine.next;
+  }
 }
 
-bool Tags::all_reached(const uint64_t *tags, uint32_t n) noexcept {
+bool Tags::is_over(const TagWait &wait) noexcept {
   std::lock_guard lock(mutex_);
-  return std::all_of(tags, tags + n, [&](uint64_t tag) {
-    const auto it = tags_.find(tag);
-    return it != tags_.end() && it->second.reached;
-  });
+  return waits_given_up_.load(std::memory_order_relaxed) ||
+         std::all_of(wait.awaited.begin(), wait.awaited.end(), [](const auto &a) { return a.reached; });
 }
 
 // -- giving up --------------------------------------------------------------------------------------------------------

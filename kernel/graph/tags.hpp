@@ -19,6 +19,18 @@ namespace consort {
 struct ThreadState;
 struct TaskGraph;
 
+// What one wait for tags has seen. On the stack of the waiting thread; under the lock of Tags between begin_wait() and
+// end_wait(). A tag that is reached marks it at once, since the tag may be restarted before the thread has a core.
+struct TagWait {
+  struct Awaited {
+    uint64_t tag;
+    bool reached = false;
+    TaskName failed = 0;      // the failed task that reached it; 0: none
+    Awaited *next = nullptr;  // of the same tag, by other waits
+  };
+  std::vector<Awaited> awaited;  // in the caller's order
+};
+
 class Tags {
  public:
   explicit Tags(TaskGraph &rt) : rt_(rt) {}
@@ -38,16 +50,15 @@ class Tags {
   bool reached(uint64_t tag) noexcept;
 
   // Waiting threads: their tags must not be removed meanwhile.
-  void begin_wait(const uint64_t *, uint32_t n);           // may throw, as above
-  void end_wait(const uint64_t *, uint32_t n) noexcept;
-  bool all_reached(const uint64_t *, uint32_t n) noexcept;
+  void begin_wait(TagWait &, const uint64_t *, uint32_t n);  // may throw, as above
+  void end_wait(TagWait &) noexcept;
+  // Returns whether each tag was reached since the wait began, or the runtime stops.
+  bool is_over(const TagWait &) noexcept;
   // The runtime stops, and no call can reach a tag any more: waits end. The caller wakes them.
   void give_up_waits(bool yes) noexcept {
     waits_given_up_.store(yes, std::memory_order_relaxed);
     changes_.fetch_add(1, std::memory_order_seq_cst);  // releases it: see WaitCondition::reached()
   }
-  bool waits_given_up() const noexcept { return waits_given_up_.load(std::memory_order_relaxed); }
-  TaskName failed(uint64_t tag) noexcept;                  // the failed task that reached it; 0: none
   // pairs with the points that are reached
   uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
 
@@ -63,7 +74,7 @@ class Tags {
     TaskName carrier = 0;                                  // unfinished
     TaskName failed = 0;
     Task *gate = nullptr;                                  // set while tasks may be linked to it
-    uint32_t waiting = 0;                                  // threads
+    TagWait::Awaited *waits = nullptr;                     // of threads
     bool reached = false, carried = false;                 // carried: since the last restart
   };
   TaskName open_gate(ThreadState &, Tag &) noexcept;              // 0: out of memory

@@ -56,6 +56,53 @@ TEST_F(Tags, TaskWaitImpliesTagReached) {
   }
 }
 
+// What is declared after a restart waits for the next time. A wait that began before it has seen the tag reached.
+TEST_F(Tags, WaitEndsThoughTheTagIsRestartedAtOnce) {
+  for (int round = 0; round < 20 && !HasFailure(); ++round) {
+    const uint64_t tags[] = {1, 2};
+    std::atomic<bool> waits{false}, over{false};
+    Answer answer(CONSORT_OK);
+    std::thread waiter([&] {
+      waits = true;
+      answer = consort_tag_wait(rt, tags, 2, CONSORT_FOREVER, CONSORT_WAIT_NO_HELP);
+      over = true;
+    });
+    ASSERT_TRUE(eventually([&] { return waits.load(); }));
+    std::this_thread::sleep_for(1ms);
+    for (const uint64_t tag : tags) {
+      EXPECT_OK(consort_tag_notify(rt, tag));
+      EXPECT_OK(consort_tag_restart(rt, tag));
+    }
+    EXPECT_TRUE(eventually([&] { return over.load(); }, 2000ms));
+    for (const uint64_t tag : tags) EXPECT_OK(consort_tag_notify(rt, tag));  // so that a wait that was missed ends
+    waiter.join();
+    EXPECT_TRUE(answered(CONSORT_OK, answer, {}));
+    for (const uint64_t tag : tags) EXPECT_OK(consort_tag_restart(rt, tag));
+  }
+}
+
+TEST_F(Tags, WaitReturnsTheFailureOfATagThatIsRestartedAtOnce) {
+  for (int round = 0; round < 20 && !HasFailure(); ++round) {
+    std::atomic<bool> waits{false};
+    Answer answer(CONSORT_OK);
+    std::thread waiter([&] {
+      const uint64_t tags[] = {1, 2};
+      waits = true;
+      answer = consort_tag_wait(rt, tags, 2, 2'000'000'000, CONSORT_WAIT_NO_HELP);
+    });
+    ASSERT_TRUE(eventually([&] { return waits.load(); }));
+    std::this_thread::sleep_for(1ms);
+    const auto t = Tagged(bad, 1).must(rt);
+    ASSERT_SAYS(CONSORT_E_IO, consort_task_wait(rt, t, kLong, CONSORT_WAIT_KEEP_FAILURE));
+    ASSERT_OK(consort_tag_restart(rt, 1));
+    ASSERT_OK(consort_tag_notify(rt, 2));
+    waiter.join();
+    EXPECT_TRUE(answered(CONSORT_E_IO, answer, {"on purpose"}));
+    ASSERT_OK(consort_tag_restart(rt, 2));
+    (void)consort_wait_all(rt, kLong, 0);
+  }
+}
+
 TEST_F(Tags, NotifyStartsAGraph) {  // one word holds back a whole graph
   EXPECT_OK(after(10, {9}));
   long v = 0;

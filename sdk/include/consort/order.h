@@ -72,8 +72,8 @@ CONSORT_API consort_status consort_tag_notify(consort_runtime *rt, uint64_t tag)
 CONSORT_API consort_status consort_tag_restart(consort_runtime *rt, uint64_t tag);
 /* Removes the tag. E_BUSY while a task carries it or waits for it. */
 CONSORT_API consort_status consort_tag_remove(consort_runtime *rt, uint64_t tag);
-/* Waits until all n tags are reached. Returns the failure of a task that reached one of them; E_TIMEOUT at the
- * timeout; E_BUSY inside a callback. */
+/* Waits until each of the n tags is reached, or was reached since the call began: a restart meanwhile does not undo that.
+ * Returns the failure of a task that reached one of them; E_TIMEOUT at the timeout; E_BUSY inside a callback. */
 CONSORT_API consort_status consort_tag_wait(consort_runtime *rt, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
 CONSORT_API consort_status consort_tag_state(consort_runtime *rt, uint64_t tag); /* OK: reached; AGAIN: not reached, or unknown */
 
