@@ -74,8 +74,10 @@ consort_status refuse_own(Runtime &rt, ThreadState &thread, consort_data_id id, 
 void end_hold(Runtime &rt, ThreadState &thread, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
   Callback::end(thread, t);
-  if (!thread.seat &&
-      (rt.waiters.any() || rt.groups.standard().watched()))
+  if (thread.seat) return;
+  fence::light(rt.asymmetric);  // pairs with the heavy fences of WaitCondition::announce() and Groups::fd()
+  const uint64_t turn = thread.out.turn.load(std::memory_order_relaxed);  // the hold may be of any group
+  if (rt.waiters.any() || rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift))->watched())
     settle_down(rt, thread);
 }
 

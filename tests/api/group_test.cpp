@@ -270,6 +270,33 @@ TEST_F(Groups, DestroyedGroupEndsTheWaitForItAndNotItsSuccessors) {
   }
 }
 
+// A hold that a body asks for belongs to the body's group. Its release, by any thread, may be the group's last end.
+TEST_F(Groups, CallbackRunsWhenAThreadOutsideReleasesTheLastHold) {
+  std::atomic<int> told{0};
+  const auto done = [](void *arg, consort_group_id) { ++*static_cast<std::atomic<int> *>(arg); };
+  const consort_group_desc d{sizeof d, 0, "told", done, &told};
+  consort_group_id g{0};
+  ASSERT_OK(consort_group_create(rt, &d, &g));
+  long v = 0;
+  const auto x = variable_of(rt, &v);
+  struct Given { std::atomic<bool> yes{false}; consort_hold hold{}; } given;
+  const auto grant = [](void *arg, consort_status s, const consort_hold *hold) {
+    auto &its = *static_cast<Given *>(arg);
+    if (s >= 0) its.hold = *hold;
+    its.yes = true;
+  };
+  const auto asks = body(rt, "asks", [&, grant](const consort_call &) {
+    return consort_acquire_later(rt, x, CONSORT_M_RW, grant, &given);
+  });
+  Desc(asks).in(g).must(rt);
+  ASSERT_TRUE(eventually([&] { return given.yes.load(); }));
+  std::this_thread::sleep_for(5ms);  // the workers sleep
+  EXPECT_EQ(told, 0) << "the hold is one of its tasks";
+  ASSERT_OK(consort_release(rt, given.hold));
+  EXPECT_TRUE(eventually([&] { return told > 0; }, 2000ms));
+  EXPECT_OK(consort_unregister(rt, x));
+}
+
 TEST_F(Groups, CancelStopsPendingTasksOnly) {
   const auto g = make("doomed");
   int x = 0;
