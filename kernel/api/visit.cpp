@@ -88,6 +88,7 @@ bool StopGate::close(Runtime &rt, ThreadState &thread) noexcept {
   constexpr uint32_t kLooks = 20;  // then waiting calls may enter: a call under way may need one of them
   process::set_phase(shell_, consort_runtime::kClosing);
   rt.tags.give_up_waits(true);
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
   rt.waiters.wake();
   uint32_t seen = 0;
   for (uint32_t look = 0; rt.groups.all_idle() && look < kLooks; ++look) {

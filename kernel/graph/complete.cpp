@@ -66,7 +66,10 @@ void take_heir(TaskGraph &rt, Task *heir, ReadyBatch &batch) noexcept {
       release_edges(rt, t->pub.codelet, pending::kComplete, batch);
       release_edges(rt, std::exchange(link, 0), pending::kComplete, batch);
     }
-    if (w & word::kWaited) rt.waiters.wake();
+    if (w & word::kWaited) {
+      fence::light(rt.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
+      rt.waiters.wake();
+    }
   }
   release_edges(rt, link, pending::kBoth, batch);
   Group &group = *t->group;

@@ -36,6 +36,7 @@ KindTable::Turn hold_ready(Core &core, ThreadState &thread, Task *t, ReadyBatch 
   if (!t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel))
     return {true};  // its wait was abandoned
   if (told) return {grant(rt, thread, t)};
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of WaitCondition::announce(): the exchange is none
   rt.waiters.wake();
   return {false};
 }

@@ -29,7 +29,10 @@ namespace {
 // Prepares the node for the next replay, which may begin as soon as the last edge is released.
 [[gnu::always_inline]] inline void set_up_again(Replaying &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   if (static_cast<uint32_t>(w)) [[unlikely]] {
-    if (w & word::kWaited) rt.waiters.wake();
+    if (w & word::kWaited) {
+      fence::light(rt.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
+      rt.waiters.wake();
+    }
     release_edges(rt, word::link(w), pending::kBoth, batch);
   }
   t->pub.id += uint64_t{1} << 32;
