@@ -63,6 +63,12 @@ consort_status run_host_code(const consort_call *call) noexcept {
   return s;
 }
 
+// A driver ends what is in flight on a lost device by the status alone.
+template <class Slot>
+void give_reason(Slot &slot, consort_status s) noexcept {
+  if (s == CONSORT_E_DEVICE_LOST && !*slot.text) std::snprintf(slot.text, sizeof slot.text, "its device is lost");
+}
+
 void tell_given_up(const Execution &rt, const Task &t) noexcept try {
   rt.log(kLogInfo, "a " + std::string(task_label(rt, t)) + " goes task by task from now on: " + error_text());
 } catch (const std::bad_alloc &) {  // out of memory: no text
@@ -378,6 +384,7 @@ void Queue::finish_captured(ThreadState &thread, Slot *slot, consort_status s) n
     return;
   }
   if (s == CONSORT_E_DEVICE_LOST) rt_.lost.add(*worker_.unit.device);
+  give_reason(*slot, s);
   record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
   c.give_up();
   c.go_by_nodes(thread);
@@ -492,6 +499,7 @@ consort_status Queue::known_status(Slot &slot, consort_status s) const noexcept 
 void Queue::finish(ThreadState &thread, const consort_done &done) noexcept {
   Slot *slot = reinterpret_cast<Slot *>(done.cookie);
   Task *t = slot->task;
+  give_reason(*slot, done.status);
   if (Gang *g = std::exchange(slot->gang, nullptr)) {
     --inflight_;
     slot->task = nullptr;

@@ -186,8 +186,11 @@ void Fetches::tell(Staging &s, const Transfer &t, consort_status status, bool th
     return;
   }
   s.refuse(status, [&] {
+    const std::string why = !t.why.empty()                       ? ": " + t.why
+                            : status == CONSORT_E_DEVICE_LOST ? ": a device is lost"
+                                                              : "";
     return "its datum '" + data_.name(*t.datum) + "' could not be copied from " + topology_.space_name(t.from->space) + " to " +
-           topology_.space_name(t.last->space) + (t.why.empty() ? "" : ": " + t.why);
+           topology_.space_name(t.last->space) + why;
   });
 }
 

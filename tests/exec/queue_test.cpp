@@ -227,8 +227,10 @@ TEST(Queue, LostDeviceFailsItsTasks) {
   const consort_data_id d = variable_of(*m.rt, &x);
   const consort_codelet_id link = on(*m.rt, "stream", times3plus1);
   for (int i = 0; i < 200; ++i) Desc(link).rw(d).must(*m.rt);
-  EXPECT_SAYS(CONSORT_E_DEVICE_LOST, consort_wait_all(*m.rt, kLong, 0));
-  EXPECT_SAYS(CONSORT_E_DEVICE_LOST, consort_unregister(*m.rt, d));
+  EXPECT_SAYS(CONSORT_E_DEVICE_LOST, consort_wait_all(*m.rt, kLong, 0), "task 'link' failed", "its device is lost");
+  const Answer last(consort_unregister(*m.rt, d));
+  EXPECT_TRUE(answered(CONSORT_E_DEVICE_LOST, last, {"its device is lost"}));
+  EXPECT_EQ(last.text.find("no reason"), last.text.npos) << "of any link: " << last.text;
   EXPECT_OK(m.rt->stop());
 }
 

@@ -19,7 +19,7 @@ class LostDevice : public ::testing::TestWithParam<std::string> {
     Desc(m.add).rw(late).arg(uint64_t{1}).on(m.cores[0]).must(m);
   }
   void expect_lost() {
-    EXPECT_SAYS(CONSORT_E_DEVICE_LOST, consort_task_wait(m, lost_, kLong, 0), "lost");
+    EXPECT_SAYS(CONSORT_E_DEVICE_LOST, consort_task_wait(m, lost_, kLong, 0), "could not be copied", "a device is lost");
   }
   consort_task_id lost_{0};
 };
