@@ -295,6 +295,15 @@ TEST(Registry, NamesEachManifestFault) {
             "plugin \"bad_null_plugin\" (DIR/bad_null_plugin.so) has a NULL in its list of plugins");
   EXPECT_EQ(error("bad_no_params"),
             "plugin \"bad_no_params\" (DIR/bad_no_params.so) announces 3 parameters but has no list of them");
+  EXPECT_EQ(error("bad_no_filters"),
+            "plugin \"bad_no_filters\" (DIR/bad_no_filters.so) announces 2 filters but has no list of them");
+  EXPECT_EQ(error("bad_many_filters"),
+            "plugin \"bad_many_filters\" (DIR/bad_many_filters.so) announces 4097 filters but there may be at most 4096");
+  EXPECT_EQ(error("bad_hollow_filter"),
+            "plugin \"bad_hollow_filter\" (DIR/bad_hollow_filter.so) has a filter, number 0, without a name, count(), "
+            "shape() or alias(): give all four");
+  EXPECT_EQ(error("bad_no_conversions"),
+            "plugin \"bad_no_conversions\" (DIR/bad_no_conversions.so) announces 3 conversions but has no list of them");
   EXPECT_EQ(
       error("bad_bad_default"),
       "plugin \"bad_bad_default\" declares parameter 0, \"depth\": its default expects u32 in 1..1024, not \"2000\"");

@@ -1,7 +1,19 @@
 /* An interface plugin with one fault, chosen by FAULT_…: each is refused when it is loaded, naming the fault. */
 #include <consort/interface.h>
 
+__attribute__((unused)) static const consort_filter filters[1] = {{.name = "hollow"}};
 __attribute__((unused)) static const consort_interface_ops ops = {
+#if defined(FAULT_NO_FILTERS)
+    .nfilters = 2,
+#elif defined(FAULT_MANY_FILTERS)
+    .filters = filters,
+    .nfilters = 4097,
+#elif defined(FAULT_HOLLOW_FILTER)
+    .filters = filters,
+    .nfilters = 1,
+#elif defined(FAULT_NO_CONVERSIONS)
+    .nconversions = 3,
+#endif
 #if defined(FAULT_SMALL_OPS)
     .size = 24,
 #elif defined(FAULT_HUGE_OPS)
