@@ -57,6 +57,10 @@ CommandLine::CommandLine() {
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
       ->type_name("auto|always|never");
   const auto data = [&](CLI::App *command) { command->add_flag("--json", json, "one JSON object, for programs"); };
+  // Not an option with a value: it would take the plugin or the program behind it for the file to write.
+  const auto data_or_file = [&](CLI::App *command, std::string &to) {
+    command->add_flag("--json", to, "one JSON object instead of the text, for programs; --json=FILE writes it beside the text");
+  };
 
   plugins = app.add_subcommand("plugins", "lists plugins, and why some are not used");
   plugins->add_flag("-v,--verbose", verbose, "also summaries and parameters");
@@ -90,7 +94,7 @@ CommandLine::CommandLine() {
   sim->add_option("--noise", simulation.noise, "random variation of kernel times, as a share: 0.05")->type_name("SHARE");
   sim->add_option("--seed", simulation.seed, "seed of random numbers; equal seeds give equal runs")->type_name("N");
   sim->add_option("--trace", simulation.trace, "file with one line per operation")->type_name("FILE");
-  sim->add_option("--json", simulation.json, "writes the report; - is standard output, after the program's output")->type_name("FILE");
+  data_or_file(sim, simulation.json);
   sim->add_option("--kernels", simulation.kernels, "the set of the machine's kernels")->type_name("SET");
   sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; default: they only take time");
   sim->add_option("PROGRAM", simulation.program, "the program and its arguments, after --")->required()->expected(-1);
@@ -157,7 +161,7 @@ CommandLine::CommandLine() {
       ->take_all()
       ->allow_extra_args(false);
   conform->add_option("--xfail", judged.xfail, "file with lines \"CONSORT-S-12 reason\": cases that are expected to fail")->type_name("FILE");
-  conform->add_option("--json", judged.json, "writes the result of each case, or with --list the cases; - is stdout")->type_name("FILE");
+  data_or_file(conform, judged.json);
   conform->add_option("--junit", judged.junit, "writes results as XML for build servers")->type_name("FILE");
   conform->add_flag("--in-process", judged.in_process, "runs all in one process, for a debugger: a crash ends it");
   conform->add_flag("-v,--verbose", judged.verbose, "also passed cases, and measurements");
@@ -195,6 +199,8 @@ CommandLine::Ended CommandLine::wrongly_called(const std::string &what, const st
 
 std::optional<CommandLine::Ended> CommandLine::parse(int argc, const char *const *argv) try {
   app.parse(argc, argv);
+  for (std::string *to : {&simulation.json, &judged.json})
+    if (*to == "true") *to = "-";  // the parser's word for a flag without a value
   return {};
 } catch (const CLI::ParseError &e) {
   const std::string word = first_word(argc, argv);

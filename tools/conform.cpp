@@ -125,7 +125,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
   if (!settings.file.empty())
     throw std::runtime_error("--config is for runtimes, and none runs here: --set NAME.KEY=VALUE sets a plugin's parameter");
   if (asked.json == "-" && asked.junit == "-")
-    throw std::runtime_error("--json - and --junit - would share standard output: give a file for one of them");
+    throw std::runtime_error("--json and --junit - would share standard output: --json=FILE writes into a file");
   if (!asked.xfail.empty())
     if (const std::string wrong = o.expected.read(asked.xfail); !wrong.empty()) throw std::runtime_error(wrong);
   std::vector<conform::Subject> subjects = subjects_of(asked.files);

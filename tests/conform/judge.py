@@ -37,9 +37,9 @@ def fault(consort, source, file):
         print(f'{source.name:24} {rule:14} is not found yet: {said[3]}')
         return ''
     for seed in range(1, 25):  # what is a matter of chance among threads, or of a core's time, need not show at once
-        done = conform(consort, '--json', '-', '--only', f'^{rule}/', '--seed', seed, file)
+        done = conform(consort, '--json', '--only', f'^{rule}/', '--seed', seed, file)
         try:
-            cases = json.loads(done.stdout)[0]['cases']
+            cases = json.loads(done.stdout)['plugins'][0]['cases']
         except (ValueError, IndexError):
             return f'{source.name}: consort answered {done.returncode}: {done.stderr.strip()}'
         failed = [c for c in cases if c['result'] == 'failed']

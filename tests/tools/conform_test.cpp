@@ -77,8 +77,8 @@ TEST_F(Conform, RefusesBadInput) {
     refuses(kEager + " --seconds " + odd, {odd, "not a number of seconds"});
   refuses(folder_ / "", {"is a folder"});
   refuses(kEager + " --xfail " + (folder_ / ""), {"is not a plain file"});
-  refuses(kEager + " --json " + (folder_ / "no/such/folder.json"), {"folder.json cannot be written"});
-  refuses(kEager + " --json - --junit -", {"--json", "--junit"});
+  refuses(kEager + " --json=" + (folder_ / "no/such/folder.json"), {"folder.json cannot be written"});
+  refuses(kEager + " --json --junit -", {"--json", "--junit"});
   refuses(kEager + " --xfail " + (folder_ / "none"), {"none cannot be read: No such file"});
   refuses(kEager + " --xfail " + file("xfail", "# known\nCONSORT-S-999 why\n"),
           {"xfail:2: \"CONSORT-S-999\" is no rule"});
@@ -108,12 +108,12 @@ TEST_F(Conform, DistinguishesExpectedFailures) {
 
 TEST_F(Conform, WritesJsonAndJunit) {
   const std::string json = folder_ / "a.json", junit = folder_ / "a.xml";
-  const Answer a = conform(kWrong + " " + kEager + " --only 'S-(2|6)/' --json " + json + " --junit " + junit);
+  const Answer a = conform(kWrong + " " + kEager + " --only 'S-(2|6)/' --json=" + json + " --junit " + junit);
   EXPECT_EQ(a.status, 1) << a.out;
   EXPECT_TRUE(a.has("does not conform: wrong ") && a.has("\nconforms: eager ")) << a.out;
   std::ofstream(folder_ / "read.py")
       << "import json, sys\n"
-         "a, b = json.load(open(sys.argv[1]))\n"
+         "a, b = json.load(open(sys.argv[1]))['plugins']\n"
          "assert a['conforms'] is False and b['conforms'] is True and b['kind'] == 'scheduler'\n"
          "bad = [c for c in a['cases'] if c['result'] == 'failed']\n"
          "assert [c['rule'] for c in bad] == ['CONSORT-S-6'] and bad[0]['seen']\n";
@@ -124,16 +124,19 @@ TEST_F(Conform, WritesJsonAndJunit) {
     EXPECT_NE(xml.find(part), xml.npos) << part << "\n" << xml;
   const std::string odd = folder_ / "od\xff\xc3\xb6\xed\xa0\x80.so";  // of the bytes behind od only two are a letter
   std::filesystem::copy_file(kEager, odd);
-  EXPECT_EQ(conform(odd + " --only S-6/ --json " + json + " --junit " + junit).status, 0);
+  EXPECT_EQ(conform(odd + " --only S-6/ --json=" + json + " --junit " + junit).status, 0);
   std::ofstream(folder_ / "odd.py")
       << "import json, sys, xml.dom.minidom\n"
          "assert json.load(open(sys.argv[1], "
-         "encoding='utf-8'))[0]['file'].endswith('/od\\ufffd\\u00f6\\ufffd\\ufffd\\ufffd.so')\n"
+         "encoding='utf-8'))['plugins'][0]['file'].endswith('/od\\ufffd\\u00f6\\ufffd\\ufffd\\ufffd.so')\n"
          "xml.dom.minidom.parse(sys.argv[2])\n";
   EXPECT_EQ(python(folder_ / "odd.py " + json + " " + junit), 0) << read_file(json);
-  const Answer out = conform(kEager + " --only S-6/ --json -");
-  EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
-      << "nothing beside it on standard output: " << out.out;
+  for (const std::string &call : {kEager + " --json --only S-6/", "--json " + kEager + " --only S-6/"}) {
+    const Answer out = conform(call);
+    EXPECT_EQ(out.status, 0) << call << out.out;
+    EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
+        << call << ": nothing beside it on standard output: " << out.out;
+  }
 }
 
 TEST_F(Conform, RunsInOneProcess) {

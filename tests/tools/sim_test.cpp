@@ -148,6 +148,21 @@ TEST_F(SimTool, WarnsThatResultsAreNotComputed) {
   EXPECT_FALSE(sim("--execute", "executed").has("not computed"));
 }
 
+TEST_F(SimTool, ReportIsAJsonObjectAfterTheProgramsOutput) {
+  const Answer a = sim("--json");
+  ASSERT_EQ(a.status, 0) << a.out;
+  const size_t begin = a.out.find("\n{\n");
+  ASSERT_NE(begin, a.out.npos) << a.out;
+  const std::string object = a.out.substr(begin + 1);
+  EXPECT_EQ(object.find("\n}\n") + 3, object.size()) << "nothing follows it: " << object;
+  EXPECT_NE(object.find("\"time_ns\": "), object.npos) << object;
+  EXPECT_FALSE(a.has("simulated time")) << a.out;
+  const Answer b = sim("--json=" + folder_ / "report.json");
+  EXPECT_TRUE(b.has("simulated time")) << b.out;
+  EXPECT_FALSE(b.has("time_ns")) << b.out;
+  EXPECT_EQ(read_file(folder_ / "report.json"), object);
+}
+
 TEST_F(SimTool, SameSeedGivesTheSameTrace) {
   const auto trace = [&](const std::string &seed, const char *file) {
     const Answer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ / file);

@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include <consort/consort.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -161,9 +163,11 @@ std::string badge_of(const Tally &t) {
 }
 
 std::string json_of(const std::vector<Tally> &all) {
-  std::string out = "[";
+  std::string out = "{\"command\": \"conform\", \"format\": 1, \"consort\": " + json_text(consort_version()) + ", \"plugins\": [";
+  const char *next = "\n ";
   for (const Tally &t : all) {
-    out += out.size() > 1 ? ",\n " : "\n ";
+    out += next;
+    next = ",\n ";
     out += "{\"file\": " + json_text(t.subject.path) + ", \"name\": " + json_text(t.subject.name()) +
            ", \"version\": " + json_text(t.subject.note.version) + ", \"kind\": " + json_text(kind_name(t.subject.note.kind)) +
            ", \"level\": " + std::to_string(t.subject.level) + ", \"seed\": " + std::to_string(t.subject.seed) +
@@ -189,7 +193,7 @@ std::string json_of(const std::vector<Tally> &all) {
     }
     out += "]}";
   }
-  return out + "\n]\n";
+  return out + "\n]}\n";
 }
 
 std::string junit_of(const std::vector<Tally> &all) {
