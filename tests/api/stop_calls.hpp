@@ -4,6 +4,7 @@
 #include <consort/contexts.h>
 #include <consort/formats.h>
 #include <consort/layouts.h>
+#include <consort/libraries.h>
 #include <consort/memory.h>
 #include <consort/model.h>
 #include <consort/order.h>
@@ -136,6 +137,12 @@ inline const std::vector<StopCall> &stop_calls() {
                         return first_error([&] { return consort_register(s.rt, &d, &id); },
                                            [&] { return Desc(s.inc).rw(id).to(s.rt); },
                                            [&] { return consort_unregister(s.rt, id); });),
+      CONSORT_STOP_CALL("unregister_wait", int x = 0; const consort_variable_args a{&x, sizeof x};
+                        const consort_data_desc d{sizeof d, 0, "variable", &a, sizeof a, nullptr}; consort_data_id id{0};
+                        return first_error([&] { return consort_register(s.rt, &d, &id); },
+                                           [&] { return Desc(s.inc).rw(id).to(s.rt); },
+                                           [&] { return consort_unregister_wait(s.rt, id, CONSORT_WAIT_KEEP_FAILURE); });),
+      CONSORT_STOP_CALL("library_start", return consort_library_start(s.rt, "cpu", "none");),
       CONSORT_STOP_CALL("register_in", const consort_data_desc d{sizeof d, 0, "void", nullptr, 0, nullptr};
                         consort_data_id id{0};
                         return first_error([&] { return consort_register_in(s.rt, &d, 0, &id); },

@@ -1,5 +1,9 @@
 // Calls of other threads while consort_stop() runs: each answers OK or E_STOPPED, and the stop ends.
+#include <filesystem>
+#include <regex>
+
 #include "api/stop_calls.hpp"
+#include "support/read_file.hpp"
 
 using namespace consort_test;
 
@@ -95,6 +99,22 @@ void together(const StopCall &one, const StopCall &other, const Pairs &more = {}
     return begun.load() >= 100 || !std::strcmp(one.name, "tag_wait") || !std::strcmp(other.name, "tag_wait");
   }));
   EXPECT_OK(consort_stop(s.rt));
+}
+
+// A call that is new in a header has to be made beside a stop, too.
+TEST(StopPairs, ListHasEachCallThatTakesARuntime) {
+  const std::filesystem::path root = CONSORT_TEST_SOURCE_DIR "/..";
+  const std::string made = read_file(root / "tests/api/stop_calls.hpp") + read_file(root / "tests/api/harness.hpp") +
+                           read_file(root / "tests/api/stop_test.cpp");
+  const std::regex takes_one("CONSORT_API [a-z0-9_ *]*\\b(consort_[a-z_]+)\\(consort_runtime \\*");
+  size_t n = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(root / "sdk/include/consort")) {
+    if (entry.path().extension() != ".h") continue;
+    const std::string header = read_file(entry.path());
+    for (std::sregex_iterator i(header.begin(), header.end(), takes_one), end; i != end; ++i, ++n)
+      EXPECT_NE(made.find((*i)[1].str() + "("), made.npos) << (*i)[1] << " of " << entry.path().filename();
+  }
+  EXPECT_GT(n, 90u);
 }
 
 TEST(StopPairs, CallsOnTheSameObject) {
