@@ -21,7 +21,7 @@ def main():
     tests = set()
     for source in sorted((ROOT / 'tests').rglob('*_test.cpp')):
         tests |= {f'{a}.{b}' for a, b in re.findall(r'^ *TEST(?:_[FP])?\((\w+), *(\w+)\)', source.read_text(), re.M)}
-    targets = set(re.findall(r'^fuzz_target\((\w+)', (FUZZ / 'CMakeLists.txt').read_text(), re.M))
+    targets = set(re.findall(r'^ *fuzz_target\((\w+)', (FUZZ / 'CMakeLists.txt').read_text(), re.M))
     wrong, fuzzed, found = [], set(), 0
     for number, (threat, _, checks, tested) in rows(page):
         found += 1

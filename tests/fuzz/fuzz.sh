@@ -18,7 +18,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-mapfile -t known < <(sed -nE 's/^fuzz_target\(([a-z_]+).*/\1/p' tests/fuzz/CMakeLists.txt)
+mapfile -t known < <(sed -nE 's/^ *fuzz_target\(([a-z_]+).*/\1/p' tests/fuzz/CMakeLists.txt)
 if [ -n "$list" ]; then
   for t in "${known[@]}"; do printf '%-14s %4d inputs  %s\n' "$t" "$(find "tests/fuzz/corpus/$t" -type f | wc -l)" "$(sed -n '1s,^// ,,p' "tests/fuzz/$t.cpp")"; done
   exit 0
