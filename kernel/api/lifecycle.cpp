@@ -207,7 +207,7 @@ consort_status consort_group_cancel(consort_runtime *shell, consort_group_id id)
   return with_group(shell, id, [](Runtime &rt, Group &g, void *) -> consort_status {
     g.epoch.fetch_add(1, std::memory_order_relaxed);
     if (rt.policy.splits())
-      if (ThreadState *thread = rt.this_thread()) rt.policy.contexts().let_cancelled_out(*thread);
+      if (ThreadState *thread = rt.this_thread()) rt.policy.contexts().release_cancelled(*thread);
     return CONSORT_OK;
   }, nullptr);
 }

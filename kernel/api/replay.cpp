@@ -283,7 +283,7 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
     }
     if (last) (void)wait_task(*rt, last, CONSORT_FOREVER, 0, "consort_recording_destroy()");
     std::lock_guard lock(r->control);
-    let_all_go(*rt, *thread, *r, claims);
+    release_all_data(*rt, *thread, *r, claims);
     rt->recordings.give_back(*r);
     return CONSORT_OK;
   });

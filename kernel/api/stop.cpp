@@ -24,13 +24,13 @@ constexpr uint32_t kStopLong = 40;         // checks after which the log says wh
 constexpr uint32_t kStopCalm = 8;          // checks without any change, before tags are given up
 
 // Logs what only the application can release, so that the stop does not look like a hang.
-void say_what_is_held(Runtime &rt) noexcept try {
+void log_held_data(Runtime &rt) noexcept try {
   if (const std::string held = describe_held(rt); !held.empty()) rt.log(1, "consort_stop() waits:" + held);
 } catch (const std::bad_alloc &) {
 }
 
 // A thread that waited until now held a worker's token, and that worker needs a moment to rest again.
-bool soon_at_rest(Runtime &rt, ThreadState &thread) {
+bool wait_for_rest(Runtime &rt, ThreadState &thread) {
   for (int64_t nap = 20'000; nap < kStopLook; nap *= 2) {
     if (come_to_rest(rt, thread)) return true;
     if (!rt.manual) thread.parker.wait(nap);
@@ -75,9 +75,9 @@ void drain(Runtime &rt, ThreadState &thread) {
     // a manual pump's clock advances by steps
     if (wait_for(rt, goal, rt.manual ? kStopLook / 64 : kStopLook, 0) >= 0) return;
     rt.repeats.stop_all();  // bodies may still submit
-    if (looks == kStopLong) say_what_is_held(rt);
+    if (looks == kStopLong) log_held_data(rt);
     // The rest waits for the application, or for a tag that no thread is left to reach.
-    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && soon_at_rest(rt, thread);
+    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && wait_for_rest(rt, thread);
     calm = stuck ? calm + 1 : 0;
     if (calm < kStopCalm) continue;
     while (Task *gate = rt.tags.give_up_one()) Callback::end(thread, gate);
@@ -108,7 +108,7 @@ consort_status wait_to_stop(Runtime &rt, ThreadState &thread, StopGate &door) {
   const LastError why;
   while (rt.memory.busy())  // saves: no task waits for them
     if (!rt.manual || !pump_all(rt, thread, CONSORT_NEVER)) thread.parker.wait(50'000);
-  const consort_status untold = answer_untold(rt);
+  const consort_status untold = answer_unreported(rt);
   return untold < 0 || home >= 0 ? untold : set_errorf(home, "some data were not brought home: %s", why.text());
 }
 

@@ -125,7 +125,7 @@ consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task)
       // The policy removes it at once if it can: a worker ends it then, as it would have at its turn.
       if (Task *t = rt->policy.take_back(*rt, rt->task_at(task.v), task.v)) rt->policy.post_to_able(*rt, t);
       else if (rt->policy.splits())
-        if (ThreadState *thread = rt->this_thread()) rt->policy.contexts().let_cancelled_out(*thread);
+        if (ThreadState *thread = rt->this_thread()) rt->policy.contexts().release_cancelled(*thread);
       break;
     }
   return CONSORT_OK;

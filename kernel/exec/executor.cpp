@@ -89,7 +89,7 @@ void Executor::show_asleep(Parker &p) noexcept {
 // parker, then wakes (release); the woken thread (acquire) checks the token after that. So if its check comes before
 // the store of kFree below, the parker was taken before that store as well, and the load behind the heavy fence sees
 // it.
-bool Executor::lie_down(ThreadState &thread, Frame &f) noexcept {
+bool Executor::go_idle(ThreadState &thread, Frame &f) noexcept {
   show_asleep(*duty_.load(std::memory_order_acquire));
   if (step(thread, f)) return false;
   thread.seat = nullptr;
@@ -213,7 +213,7 @@ Result<void> Executor::start_thread() {
   return {};
 }
 
-bool Executor::spare_at_hand(ThreadState &thread) noexcept try {
+bool Executor::has_spare(ThreadState &thread) noexcept try {
   {
     std::lock_guard lock(crew_mutex_);
     // This thread may have taken a free token just after another thread was put on duty in its place (thread_main()
@@ -236,12 +236,12 @@ bool Executor::promote_spare() noexcept {
 
 bool Executor::relief(ThreadState &thread) noexcept {
   const bool on_duty = duty_.load(std::memory_order_relaxed) == &thread.parker;
-  return (!on_duty && !vacant_.load(std::memory_order_relaxed)) || spare_at_hand(thread);
+  return (!on_duty && !vacant_.load(std::memory_order_relaxed)) || has_spare(thread);
 }
 
 // The caller is about to sleep inside a body. A crew thread passes its duty to a spare; a caller from outside has no
 // duty. If the system provides no thread, the duty stays vacant until a spare or the caller resumes it.
-bool Executor::leave_to_spare(ThreadState &thread) noexcept {
+bool Executor::pass_duty_to_spare(ThreadState &thread) noexcept {
   const bool relieved = relief(thread);
   {
     std::lock_guard lock(crew_mutex_);
@@ -256,7 +256,7 @@ bool Executor::leave_to_spare(ThreadState &thread) noexcept {
 }
 
 bool Executor::fill_vacancy(ThreadState &thread) noexcept {
-  if (vacant_.load(std::memory_order_relaxed) && spare_at_hand(thread)) {
+  if (vacant_.load(std::memory_order_relaxed) && has_spare(thread)) {
     std::lock_guard lock(crew_mutex_);
     if (vacant_.load(std::memory_order_relaxed)) promote_spare();
   }
@@ -353,7 +353,7 @@ void Executor::pump(ThreadState &thread, Frame &f) {
       thread.spin.begin(rt.spin_ns);
     }
     if (!thread.spin.over(idle += look_again_later(idle))) continue;
-    // see leave_to_spare(): only the thread on duty may sleep here, since it is the one that is woken
+    // see pass_duty_to_spare(): only the thread on duty may sleep here, since it is the one that is woken
     if (duty_.load(std::memory_order_relaxed) != &thread.parker) break;
     show_asleep(thread.parker);
     if (step(thread, f)) {

@@ -56,7 +56,7 @@ struct Executor final : Worker {
 
   // held → free at rest: from then on a push wakes the thread on duty. Returns false if there was work, which was done;
   // the seat may be lost.
-  bool lie_down(ThreadState &, Frame &) noexcept;
+  bool go_idle(ThreadState &, Frame &) noexcept;
 
   // -- steps; the caller holds the token and the seat (ThreadState::seat) --
   bool step(ThreadState &thread, Frame &f) noexcept { return steps(thread, f, 1) > 0; }  // false: nothing to do now
@@ -68,7 +68,7 @@ struct Executor final : Worker {
   // -- threads --
   Result<void> start_thread();
   bool relief(ThreadState &) noexcept;          // called by the token holder: a thread is available that would continue here
-  bool leave_to_spare(ThreadState &) noexcept;  // before a task waits: frees the token; true: a thread is on duty
+  bool pass_duty_to_spare(ThreadState &) noexcept;  // before a task waits: frees the token; true: a thread is on duty
   bool fill_vacancy(ThreadState &) noexcept;    // [any] to be repeated after false; true: a thread is on duty now
   bool try_return(ThreadState &) noexcept;      // after the wait; false: the token is in use, continue without
   void join();
@@ -76,7 +76,7 @@ struct Executor final : Worker {
 
  private:
   void thread_main(ThreadState *&mine);
-  bool spare_at_hand(ThreadState &) noexcept;           // a spare rests, or a thread was started
+  bool has_spare(ThreadState &) noexcept;           // a spare rests, or a thread was started
   bool promote_spare() noexcept;                 // puts a spare on duty; precondition: crew_mutex_ is held
   void rest_as_spare(ThreadState &);
   void end_vacancy(const ThreadState &) noexcept;

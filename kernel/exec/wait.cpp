@@ -69,7 +69,7 @@ consort_status answer_failure(const Failure &f, uint32_t flags) {
   return set_error(f.status, f.chain());
 }
 
-consort_status answer_untold(const Execution &rt) noexcept try {
+consort_status answer_unreported(const Execution &rt) noexcept try {
   constexpr size_t kShown = 8;
   size_t n;
   const auto all = rt.failures.untold(kShown, &n);

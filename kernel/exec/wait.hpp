@@ -15,7 +15,7 @@ std::unique_ptr<WindowWait> make_window_wait();
 // has CONSORT_WAIT_KEEP_FAILURE. May throw bad_alloc.
 consort_status answer_failure(const Failure &, uint32_t flags = 0);
 // Returns the first of all unreported failures; further ones go to the log.
-consort_status answer_untold(const Execution &) noexcept;
+consort_status answer_unreported(const Execution &) noexcept;
 
 // E_STALE: the group of that generation was destroyed meanwhile.
 consort_status wait_group(Execution &, Group &, uint32_t generation, int64_t timeout_ns, uint32_t flags);

@@ -12,7 +12,7 @@ constexpr uint32_t kLookEvery = 32;        // steps between two checks of the co
 constexpr int64_t kFlush = 1'000'000;      // ns between two flushes of a policy that holds tasks back
 constexpr int64_t kNoThread = 10'000'000;  // ns between two attempts to get a thread that the system refused
 
-void say_that_threads_ran_out(Execution &rt) noexcept try {
+void log_lack_of_threads(Execution &rt) noexcept try {
   if (rt.said_no_thread.exchange(true, std::memory_order_relaxed)) return;
   rt.log(1, "the system gives no more threads: other tasks run on top of a body that waits; raise the limit of threads "
             "or of memory, or let a task that comes after do what follows the wait");
@@ -100,7 +100,7 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
         goal.withdraw();
       }
       if (records && records->in_vain) {
-        if (w->lie_down(thread, frame)) break;
+        if (w->go_idle(thread, frame)) break;
         records->in_vain = false;  // something changed
         if (thread.seat != w) break;
         w->show_awake();
@@ -131,8 +131,8 @@ void sleep_without_seat(ThreadState &thread, const WaitCondition &goal, const De
   Executor *const w = executor_of(thread.seat ? thread.seat : thread.crew_of);
   settle_down(goal.rt, thread);
   if (!thread.seat) end_lease(goal.rt, thread);  // the body had no token, and submitted
-  bool staffed = !w || (thread.seat ? w->leave_to_spare(thread) : !w->vacant() || w->fill_vacancy(thread));
-  if (!staffed) say_that_threads_ran_out(goal.rt);
+  bool staffed = !w || (thread.seat ? w->pass_duty_to_spare(thread) : !w->vacant() || w->fill_vacancy(thread));
+  if (!staffed) log_lack_of_threads(goal.rt);
   // After the system has refused a thread no sleep is unlimited, so that vacant duties are filled.
   while (!goal.reached() && !deadline.passed()) {
     if (!staffed && may_run && thread.stack.any() && w->try_return(thread)) return;
@@ -145,10 +145,10 @@ void sleep_without_seat(ThreadState &thread, const WaitCondition &goal, const De
 
 // No thread is available that would continue here while the caller sleeps. It keeps the worker and runs any task on top
 // of the waiting body. Such a task may delay that body, but no other thread could run it.
-void stay_and_run_anything(Executor &w, ThreadState &thread, Frame &frame, const WaitCondition &goal,
+void run_any_task(Executor &w, ThreadState &thread, Frame &frame, const WaitCondition &goal,
                            const Deadline &deadline) noexcept {
   Execution &rt = goal.rt;
-  say_that_threads_ran_out(rt);
+  log_lack_of_threads(rt);
   if (w.step(thread, frame)) return;
   rt.policy.flush(rt);
   w.show_asleep(thread.parker);
@@ -204,7 +204,7 @@ consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const
         }
         idle = 0;
       }
-      if (must_stay(*w)) stay_and_run_anything(*w, thread, frame, goal, deadline);
+      if (must_stay(*w)) run_any_task(*w, thread, frame, goal, deadline);
       else sleep_without_seat(thread, goal, deadline, true);
     }
     thread.depth = outer_depth;  // mend_if_left() may have changed it

@@ -77,7 +77,7 @@ class Settling {
         for (uint32_t b = 0; b < spaces().size(); ++b) {
           if (a == b || topology_.link(a, b).device != d.get()) continue;
           const auto stored = kept.find({name(a), name(b)});
-          if (mode != "again" && stored != kept.end() && nonsense_in(stored->second, {}, {}).empty())
+          if (mode != "again" && stored != kept.end() && implausibility_of(stored->second, {}, {}).empty())
             topology_.believe(a, b, stored->second.bytes_per_s, stored->second.latency_ns, CONSORT_LINK_STORED);
           else if (measure)
             jobs.push_back({a, b, {}, {}});
@@ -123,9 +123,9 @@ class Settling {
       const Link &link = topology_.link(j.from, j.to);
       const LinkMeasurement told{static_cast<double>(link.desc.bytes_per_s), static_cast<double>(link.desc.latency_ns),
                                  1};
-      if (j.why.empty() && !nonsense_in(j.found, told, others(j, jobs)).empty()) {
+      if (j.why.empty() && !implausibility_of(j.found, told, others(j, jobs)).empty()) {
         measure(j);
-        if (j.why.empty()) j.why = nonsense_in(j.found, told, others(j, jobs));
+        if (j.why.empty()) j.why = implausibility_of(j.found, told, others(j, jobs));
       }
       if (j.why.empty()) continue;
       platform_.log(1, "link " + name(j.from) + " -> " + name(j.to) + ", measured by driver \"" +
@@ -145,7 +145,7 @@ class Settling {
 
 }  // namespace
 
-std::string nonsense_in(const LinkMeasurement &f, const LinkMeasurement &told,
+std::string implausibility_of(const LinkMeasurement &f, const LinkMeasurement &told,
                         const std::vector<LinkMeasurement> &others) {
   const std::string figures = rate(f.bytes_per_s) + ", " + time(f.latency_ns) + ": ";
   if (!(f.bytes_per_s >= kSlowest && f.bytes_per_s <= kFastest)) return figures + "no link has such a bandwidth";

@@ -17,7 +17,7 @@ struct Platform;
 
 // Returns why a measured figure is implausible, or "" if it is plausible. told: the driver's figure, 0 unknown. others:
 // measured figures of comparable links.
-std::string nonsense_in(const LinkMeasurement &, const LinkMeasurement &told,
+std::string implausibility_of(const LinkMeasurement &, const LinkMeasurement &told,
                         const std::vector<LinkMeasurement> &others);
 
 // Stores plausible figures in the topology. A link that cannot be measured, or a file that cannot be written, is logged

@@ -38,14 +38,14 @@ Outcome Admission::admit(Staging &s) noexcept {
 
 Outcome Admission::admit_first(Staging &s) noexcept {
   // Waiting stagings may wait for memory that this thread holds.
-  const bool first = waiting_[s.space].empty() || has_its_room(s) || stagings_.held_by_its_thread(s);
+  const bool first = waiting_[s.space].empty() || has_its_memory(s) || stagings_.held_by_its_thread(s);
   if (!first || grant(s) == Outcome::kPending) return enqueue(s, first);
   if (s.awaited) return Outcome::kPending;
   stagings_.begin();
   return Outcome::kDone;
 }
 
-bool Admission::has_its_room(Staging &s) noexcept {
+bool Admission::has_its_memory(Staging &s) noexcept {
   try {
     choose(s);
   } catch (const std::bad_alloc &) {
@@ -133,7 +133,7 @@ Outcome Admission::try_to_grant(Staging &s, bool *again) {
 
 Outcome Admission::refuse_no_place(Staging &s) noexcept {
   for (const auto &item : s.items)
-    if (records_.has_no_place(*item.replica)) {
+    if (records_.lacks_place(*item.replica)) {
       s.refuse(CONSORT_E_NOMEM, [&] {
         return "'" + data_.name(*item.datum) + "' is a part of a datum for which there was no memory at home";
       });

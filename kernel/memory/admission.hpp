@@ -36,7 +36,7 @@ class Admission {
     uint64_t whole;    // at the same time, without memory of the application
   };
   Outcome enqueue(Staging &, bool first) noexcept;
-  bool has_its_room(Staging &) noexcept;
+  bool has_its_memory(Staging &) noexcept;
   void choose(Staging &);
   Needs needs_of(const Staging &) const noexcept;
   Outcome grant(Staging &) noexcept;

@@ -106,7 +106,7 @@ consort_status ReplicaRecords::take_blocks(Replica &r, consort_addr *addr, uint3
 
 consort_status ReplicaRecords::allocate(Replica &r) noexcept try {
   const Datum &d = *r.datum;
-  if (has_no_place(r))
+  if (lacks_place(r))
     return set_errorf(CONSORT_E_NOMEM, "'%s' lies in its whole's memory, and that has none at home",
                       data_.name(d).c_str());
   consort_addr addr[DataTable::kMostBlocks];
@@ -139,7 +139,7 @@ void ReplicaRecords::release(Replica &r) noexcept {
   r.chosen = 0;
 }
 
-bool ReplicaRecords::has_no_place(const Replica &r) const noexcept {
+bool ReplicaRecords::lacks_place(const Replica &r) const noexcept {
   return !r.allocated && r.space == home() && is_part(*r.datum);
 }
 

@@ -29,7 +29,7 @@ class ReplicaRecords {
   // Makes its memory spare. Precondition: it is not pinned, and not the only valid replica of a datum with contents.
   void release(Replica &) noexcept;
   // Returns whether it is a part's replica at home whose whole has no memory there: it cannot be allocated.
-  bool has_no_place(const Replica &) const noexcept;
+  bool lacks_place(const Replica &) const noexcept;
   // Returns a replica without contents for one task, outside of any record. May throw.
   static std::unique_ptr<Replica> scratch(Datum &, uint32_t space);
 

@@ -27,7 +27,7 @@ namespace {
 }
 
 // Prepares the node for the next replay, which may begin as soon as the last edge is released.
-[[gnu::always_inline]] inline void set_up_again(Replaying &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+[[gnu::always_inline]] inline void prepare_next_run(Replaying &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   if (static_cast<uint32_t>(w)) [[unlikely]] {
     if (w & word::kWaited) {
       fence::light(rt.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
@@ -42,7 +42,7 @@ namespace {
 
 void hand_on_node(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   Replaying &rt = static_cast<Replaying &>(core);
-  set_up_again(rt, t, w, batch);
+  prepare_next_run(rt, t, w, batch);
   fetch_ahead(t);
   const uint32_t *const edges = node::edges(*t);
   const uint32_t n = node::successors(*t);
@@ -67,7 +67,7 @@ void hand_on_node(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
 // The last node, or the carrier: all nodes have ended, so the replay itself ends.
 void hand_on_last(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   Replaying &rt = static_cast<Replaying &>(core);
-  set_up_again(rt, t, w, batch);
+  prepare_next_run(rt, t, w, batch);
   Task *const whole = recording_of(*t).whole;
   whole->pub.sched[0] = batch.specials;
   batch.specials = whole;

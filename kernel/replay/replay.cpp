@@ -200,7 +200,7 @@ consort_status end_replay(TaskGraph &rt, Task *whole) noexcept {
   return status;
 }
 
-void let_all_go(Replaying &rt, ThreadState &thread, Recording &r, std::vector<Claim> &claims) noexcept {
+void release_all_data(Replaying &rt, ThreadState &thread, Recording &r, std::vector<Claim> &claims) noexcept {
   for (const Recording::Use &use : r.uses)
     if (DataTable::is(*use.datum, {use.id})) claims.push_back({use.datum, use.mode});
   const SubmissionRight right(rt, thread, claims.data(), static_cast<uint32_t>(claims.size()));

@@ -35,6 +35,6 @@ consort_status end_replay(TaskGraph &, Task *whole) noexcept;
 
 // Releases all data behind the last replay. Precondition: `control` is held, and the recording is not live. room:
 // capacity for a claim of each datum, so that nothing fails.
-void let_all_go(Replaying &, ThreadState &, Recording &, std::vector<Claim> &room) noexcept;
+void release_all_data(Replaying &, ThreadState &, Recording &, std::vector<Claim> &room) noexcept;
 
 }  // namespace consort

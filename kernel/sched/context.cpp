@@ -377,7 +377,7 @@ Result<void> Contexts::change_root(std::string_view name) {
   return {};
 }
 
-void Contexts::let_cancelled_out(ThreadState &thread) noexcept try {
+void Contexts::release_cancelled(ThreadState &thread) noexcept try {
   if (!policy_.splits() || !policy_.may_change(thread)) return;
   const std::lock_guard lock(policy_.swap_mutex_);
   const Policy::Mark mark(policy_.swapper_, thread);

@@ -59,7 +59,7 @@ class Contexts {
   Result<void> move(ThreadState &, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n);
   Result<void> set_scheduler(ThreadState &, uint64_t id, std::string_view name);
   // After a cancellation: removes cancelled tasks that wait in a context whose workers cannot run them.
-  void let_cancelled_out(ThreadState &) noexcept;
+  void release_cancelled(ThreadState &) noexcept;
   void destroy_all(ThreadState &) noexcept;              // for a stop: their tasks can run again
 
   // -- queries --

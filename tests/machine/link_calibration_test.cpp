@@ -19,7 +19,7 @@ namespace {
 
 using consort::LinkCalibrationFile;
 using consort::LinkMeasurement;
-using consort::nonsense_in;
+using consort::implausibility_of;
 using namespace consort_test;
 
 class LinkCalibration : public ::testing::Test {
@@ -66,22 +66,22 @@ Pairs virtual_machine(const char *links, const char *devices = "2") {
 
 TEST(LinkPlausibility, RejectsImpossibleValues) {
   const LinkMeasurement good{1e10, 1e4, 1};
-  EXPECT_EQ(nonsense_in(good, good, {}), "");
-  EXPECT_NE(nonsense_in({0, 1e4, 1}, good, {}), "");
-  EXPECT_NE(nonsense_in({1e16, 1e4, 1}, {}, {}).find("bandwidth"), std::string::npos);
-  EXPECT_NE(nonsense_in({1e10, 0, 1}, good, {}).find("latency"), std::string::npos);
-  EXPECT_NE(nonsense_in({1e10, -5, 1}, good, {}), "");
-  EXPECT_NE(nonsense_in({1e10, 1e4, 3}, good, {}).find("repeats"), std::string::npos);
-  EXPECT_NE(nonsense_in({2e12, 1e4, 1}, good, {}).find("driver's word"), std::string::npos);
-  EXPECT_EQ(nonsense_in({1e7, 1e6, 1}, good, {}), "") << "slower than told is how things are";
+  EXPECT_EQ(implausibility_of(good, good, {}), "");
+  EXPECT_NE(implausibility_of({0, 1e4, 1}, good, {}), "");
+  EXPECT_NE(implausibility_of({1e16, 1e4, 1}, {}, {}).find("bandwidth"), std::string::npos);
+  EXPECT_NE(implausibility_of({1e10, 0, 1}, good, {}).find("latency"), std::string::npos);
+  EXPECT_NE(implausibility_of({1e10, -5, 1}, good, {}), "");
+  EXPECT_NE(implausibility_of({1e10, 1e4, 3}, good, {}).find("repeats"), std::string::npos);
+  EXPECT_NE(implausibility_of({2e12, 1e4, 1}, good, {}).find("driver's word"), std::string::npos);
+  EXPECT_EQ(implausibility_of({1e7, 1e6, 1}, good, {}), "") << "slower than told is how things are";
 }
 
 TEST(LinkPlausibility, RejectsOutliersAmongLinks) {
   const std::vector<LinkMeasurement> others{{1e10, 1e4, 1}, {1.1e10, 1.2e4, 1}, {0.9e10, 0.9e4, 1}};
-  EXPECT_EQ(nonsense_in({2e9, 5e4, 1}, {}, others), "");
-  EXPECT_NE(nonsense_in({9e7, 1e4, 1}, {}, others).find("links like it have 10.000 GB/s"), std::string::npos);
-  EXPECT_NE(nonsense_in({1e10, 2e6, 1}, {}, others).find("links like it have 10.00 us"), std::string::npos);
-  EXPECT_NE(nonsense_in({1e10, 50, 1}, {}, others), "");
+  EXPECT_EQ(implausibility_of({2e9, 5e4, 1}, {}, others), "");
+  EXPECT_NE(implausibility_of({9e7, 1e4, 1}, {}, others).find("links like it have 10.000 GB/s"), std::string::npos);
+  EXPECT_NE(implausibility_of({1e10, 2e6, 1}, {}, others).find("links like it have 10.00 us"), std::string::npos);
+  EXPECT_NE(implausibility_of({1e10, 50, 1}, {}, others), "");
 }
 
 TEST_F(LinkCalibration, ReadsBackFilesAndIgnoresBrokenFiles) {

@@ -12,7 +12,9 @@ namespace {
 unsigned long long big(uint64_t n) { return n; }
 
 // Limits a size to what any device should have free in that space.
-uint64_t modest(const Devices::Space &s, uint64_t bytes) { return std::max<uint64_t>(64, std::min(bytes, s.desc.capacity / 64)); }
+uint64_t moderate_size(const Devices::Space &s, uint64_t bytes) {
+  return std::max<uint64_t>(64, std::min(bytes, s.desc.capacity / 64));
+}
 
 }  // namespace
 
@@ -29,7 +31,7 @@ CONFORM_CASE(D, 5, behaviour, blocks_are_apart) {
         live.erase(at);
         continue;
       }
-      const uint64_t bytes = 1 + t.random().below(modest(s, t.random().one_in(4) ? 300'000 : 5000));
+      const uint64_t bytes = 1 + t.random().below(moderate_size(s, t.random().one_in(4) ? 300'000 : 5000));
       live.push_back(std::make_unique<Store>(devices, space, bytes));
       const consort_addr a = live.back()->at();
       const uint64_t place = s.is_plain() ? a.base + a.off : a.off;
@@ -79,7 +81,7 @@ CONFORM_CASE(D, 6, behaviour, zeroed_where_asked) {
   Devices devices(t, p);
   for (const uint32_t space : devices.own_spaces())
     for (const uint64_t bytes : {1u, 7u, 40u, 63u, 65u, 4095u, 4097u, 65'537u, 300'001u, (1u << 20) + 5}) {
-      const uint64_t n = modest(devices.spaces()[space], bytes);
+      const uint64_t n = moderate_size(devices.spaces()[space], bytes);
       for (int k = 0; k < 3 && !t.failed(); ++k) {
         {
           // the next block may reuse their memory
