@@ -1,5 +1,5 @@
-// own_cache.cpp — part of every test program: files kept between runs are below the build folder, never in the user's
-// home, whether ctest or a person starts the test. It runs before main(); programs that a test starts inherit it.
+// own_cache.cpp — part of every test program. Files kept between runs are below the build folder, never in the user's
+// home, also without ctest. It runs before main(); programs that a test starts inherit it.
 #include <cstdlib>
 
 namespace {

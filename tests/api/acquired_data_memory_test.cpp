@@ -133,8 +133,8 @@ TEST_F(AcquiredDataMemory, FirstWrittenPartCountsTheWhole) {
   ASSERT_OK(consort_unregister(m, full));
 }
 
-// A datum goes that is just on its way between two devices; the queue for the host's memory, in which its end would stand, is
-// none of its business. (That end was once made twice: when the way had ended, and again when its turn had come.)
+// A datum ends that is on its way between two devices. The queue for the host's memory, in which its end would stand,
+// does not concern it. (That end was once made twice: when the way had ended, and again when its turn had come.)
 TEST(AcquiredDataMemoryOfOthers, UnregisterDoesNotWaitForMemory) {
   const Folder folder("held", "/var/tmp");
   Machine m(Pairs{{"drivers", "cpu,sim,disk_posix"}, {"disk_posix.path", folder.path().c_str()}, {"disk_posix.capacity", "1M"},

@@ -1,5 +1,5 @@
-// alloc_fail.hpp — every allocation that a call of the C API makes is made to fail in turn: the call answers E_NOMEM or
-// does without, the runtime goes on working, nothing is lost.
+// alloc_fail.hpp — every allocation that a call of the C API makes fails in turn. The call answers E_NOMEM or does
+// without, the runtime goes on working, nothing is lost.
 //
 // One source file of a program includes it. Each thread arms faults for itself. The runtime is pumped manually or
 // simulated, so that allocations of tasks fail on this thread, too. Under sanitizers only the unarmed paths run.
@@ -56,8 +56,7 @@ bool consort_test::allocation_fails(const void *) {
 
 namespace consort_test {
 
-// Runs f with its k-th allocation failing, k = 0, 1, …, until one run had fewer. f makes ready first, calls arm(),
-// makes the call, calls disarm(), and judges.
+// Runs f with its k-th allocation failing, k = 0, 1, …, until a run had fewer.
 struct Fault {
   long k, n = 1;  // n: so many fail in a row
   void arm() const {

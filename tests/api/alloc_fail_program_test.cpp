@@ -179,8 +179,8 @@ TEST(AllocFailProgram, PoliciesThatKeepTables) {
   }
 }
 
-// A task that could not be recorded breaks the recording and nothing else: the tasks behind it are taken, and the end says
-// that there is none.
+// A task that could not be recorded breaks the recording and nothing else. The tasks behind it are taken, and the end
+// says that there is none.
 TEST_F(AllocFail, RecordAndReplay) {
   std::vector<long> cells(12);
   std::vector<consort_data_id> data;

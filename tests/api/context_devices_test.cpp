@@ -1,5 +1,5 @@
-// Contexts of cores and devices: several classes of units in one context, device queues whose workers move while they
-// are at work, data that follow from one context's device to another's; in real and in virtual time.
+// Contexts of cores and devices, in real and in virtual time. A context has several classes of units, and device queues
+// move while they are at work. Data follow from one context's device to another's.
 #include <consort/clock.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// Parts of data whose home is on a device: used in place there, on the host and on other devices like any parts, and back in
-// that very memory when the whole is unregistered (DAT-03, FLT-02, FLT-19).
+// Parts of data whose home is on a device. They are used in place there, and on the host and other devices like any
+// parts. They are back in that very memory when the whole is unregistered (DAT-03, FLT-02, FLT-19).
 #include <random>
 
 #include "device_home.hpp"

@@ -1,6 +1,6 @@
-// Reductions on units with memory of their own: on devices alone, on devices that can each do one step only, and on
-// cores and devices together; simulated devices and OpenCL's (RED-01, RED-02, RED-03, RED-05). Codelets without an
-// eligible worker are refused, failures are reported, and a fixed tree gives the same bits wherever its tasks run.
+// Reductions on units with memory of their own: on devices alone, also ones that can do one step each, and on cores and
+// devices together. Devices are simulated or OpenCL's (RED-01, RED-02, RED-03, RED-05). Codelets without an eligible
+// worker are refused, failures are reported, and a fixed tree gives the same bits wherever its tasks run.
 #include <map>
 #include <memory>
 #include <random>
@@ -260,8 +260,8 @@ TEST_P(DeviceReduction, FailedContributionPoisonsUntilWritten) {
   }
 }
 
-// Memory that only ending data occupy, homeless data or copies of a reduction, is never waited for without end, and no
-// task is refused for want of it.
+// Memory that only ending data occupy, homeless data or copies of a reduction, is never waited for without end. No task
+// is refused for lack of it.
 TEST_P(DeviceReduction, UnregisteredDataReleaseMemory) {
   if (GetParam().memory != std::string("2000")) GTEST_SKIP() << "there is room for all";
   Machine m(GetParam());
@@ -366,7 +366,7 @@ TEST_P(DeviceReduction, LostContributionPoisonsTheDatum) {
   EXPECT_GT(poisoned, 0u) << "no loss came after all contributions";
 }
 
-// Kernels, copies and allocations fail, or a device is lost: every value without a reported failure is right, every
+// Kernels, copies and allocations fail, or a device is lost. Every value without a reported failure is right, every
 // task ends, and the codelets may be removed.
 TEST_P(DeviceReduction, InjectedFaultsNeverHang) {
   if (GetParam().klass == std::string("opencl")) GTEST_SKIP() << "nothing fails there when asked";

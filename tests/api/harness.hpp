@@ -1,5 +1,5 @@
 // harness.hpp — shared by the tests of the C API: a runtime that ends with its test, checks of status and text, gates,
-// small codelets, and a watchdog that ends the program with a message when something hangs.
+// small codelets. A watchdog ends the program with a message when something hangs.
 //
 // Header only, for test programs of one source file. Nothing here looks inside the kernel.
 #pragma once

@@ -1,5 +1,5 @@
-// TSK-16, TSK-17, TSK-34, WRK-03: hooks around one task: their order, and that each argument is dropped exactly once
-// however the task ends; the current task and worker inside of them.
+// TSK-16, TSK-17, TSK-34, WRK-03: hooks around one task, their order, and the current task and worker inside of them.
+// Each argument is dropped exactly once however the task ends.
 #include "api/harness.hpp"
 
 using namespace consort_test;

@@ -1,6 +1,6 @@
-// Each layout over each driver: data of every kind pass through tasks on cores, simulated devices and OpenCL's, in
-// memory that holds a part of them, and through a disk; with a home that has gaps, and without a home. The result is
-// that of a loop, and the gaps are untouched (IFC-06, IFC-07, IFC-08, IFC-14, IFC-16, IFC-17).
+// Each layout over each driver. Data of every kind pass through tasks on cores, simulated devices and OpenCL's, in
+// memory that holds a part of them, and through a disk. Their home has gaps, or they have none. The result is that of a
+// loop, and the gaps are untouched (IFC-06, IFC-07, IFC-08, IFC-14, IFC-16, IFC-17).
 #include <consort/sparse.h>
 
 #include <filesystem>

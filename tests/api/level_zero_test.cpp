@@ -1,5 +1,5 @@
-// Whole programs on Level Zero devices, which are the double of its library: kernels from SPIR-V beside functions for cores, data that
-// go where tasks run, values that come back, a device that is lost.
+// Whole programs on Level Zero devices, which are the double of its library. Kernels from SPIR-V stand beside functions
+// for cores. Data go where tasks run, values come back, a device is lost.
 #include "api/harness.hpp"
 
 #if !defined(CONSORT_ZE_DOUBLE)

@@ -1,5 +1,5 @@
-/* The headers of libraries that come with drivers, as a C program has them: they need no vendor's header and no plugin to link,
- * their types are the vendors', and where a worker's driver has no libraries they say so. */
+/* The headers of libraries that come with drivers, in a C program. They need no vendor's header and no plugin to link, and their
+ * types are the vendors'. Where a worker's driver has no libraries they say so. */
 #include <consort/cuda.h>
 #include <consort/hip.h>
 #if defined(CONSORT_HAS_CUBLAS)

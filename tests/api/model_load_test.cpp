@@ -51,7 +51,7 @@ TEST_F(Models, LoadCountsTasksThatWaitForData) {
   stop();                              // brings them home
 }
 
-// Tasks with a commutative access are popped, find the datum in use, and return to the policy when they hold it: a
+// Tasks with a commutative access are popped, find the datum in use, and return to the policy when they hold it. A
 // policy that counts its tasks is told.
 TEST_F(Models, ReturnedTasksAreFlagged) {
   begin({{"workers", "2"}});

@@ -1,5 +1,5 @@
-// Whole small programs on cores and simulated accelerators, data moving by themselves: values as on paper, also when memory
-// is tight, when copies and kernels fail, when a device goes.
+// Whole small programs on cores and simulated accelerators, with data that move by themselves. Values are as on paper,
+// also when memory is tight, copies and kernels fail, or a device goes.
 #include <consort/memory.h>
 
 #include <cmath>

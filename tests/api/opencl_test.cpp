@@ -110,8 +110,8 @@ TEST_F(OpenCl, PartsRunOnAllDevices) {
   EXPECT_EQ(at, v.size());
 }
 
-// Pairs of floats on cores, two lines on the devices: converted there by a kernel, back by a core, and each side works on its own
-// (IFC-10, IFC-11). Tight memory moves both formats out and in.
+// Pairs of floats on cores, two lines on the devices (IFC-10, IFC-11). They are converted there by a kernel, back by a
+// core, and each side works on its own. Tight memory moves both formats out and in.
 TEST_F(OpenCl, ConvertsFormatsBetweenCoresAndDevices) {
   for (const bool tight : {false, true}) {
     Machine m(tight ? Pairs{{"limits", "opencl0:ram=24K,opencl1:ram=24K"}} : Pairs{});

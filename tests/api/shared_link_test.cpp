@@ -1,4 +1,4 @@
-// Devices that share a wire: copies go few at a time, in the order in which tasks wait for them; copies for tasks of
+// Devices that share a wire. Copies go few at a time, in the order in which tasks wait for them. Copies for tasks of
 // higher rank go first. In virtual time. DAT-15, SCH-08, SIM-01.
 #include <consort/clock.h>
 #include <consort/memory.h>

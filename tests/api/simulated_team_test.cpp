@@ -1,5 +1,5 @@
-// Teams on a machine that is not there: its cores come together for a task, in virtual time, and how long that takes is
-// said by the machine's file. PAR-01, PAR-02, PAR-03, PAR-04, PAR-05, PAR-11, SCH-12, SCH-13, SIM-01.
+// Teams on a machine that is not there. Its cores come together for a task, in virtual time, and the machine's file
+// says how long that takes. PAR-01, PAR-02, PAR-03, PAR-04, PAR-05, PAR-11, SCH-12, SCH-13, SIM-01.
 #include <consort/clock.h>
 #include <consort/teams.h>
 
@@ -258,7 +258,8 @@ TEST(SimulatedTeams, CancelWhileATeamForms) {
   }
 }
 
-// The device of all members is lost at its nth op, while a team forms, is at work, or has parted: all ends, told or done.
+// The device of all members is lost at its nth op, while a team forms, is at work, or has parted. All ends, told or
+// done.
 TEST(SimulatedTeams, LostDeviceEndsAllTasks) {
   TeamBodies codelets;
   TextFile f(machine("1"));

@@ -288,8 +288,8 @@ TEST(VirtualTime, NestedTasksAndWaits) {
   EXPECT_EQ(leaves, 200);
 }
 
-// A wait in a body could end only after all bodies above it on the one stack, at a wrong time. docs/simulate.md has the
-// message and the remedy.
+// A wait in a body could end only after all bodies above it on the one stack, at a wrong time. The message and the
+// remedy are in docs/simulate.md.
 TEST(VirtualTime, WaitsInBodiesAreRefused) {
   constexpr char kWhy[] = "the device would stand still; submit a task that comes after it instead";
   Rt rt(in_virtual_time());

@@ -1,5 +1,6 @@
-// Sparse matrices in whole programs: products with a vector by parts of csr, bcsr and coo against a loop, parts written and the
-// whole read, matrices that only tasks write, and refusals. IFC-06, IFC-07, IFC-08, FLT-15, FLT-16.
+// Sparse matrices in whole programs: products with a vector by parts of csr, bcsr and coo against a loop. Parts are
+// written and the whole is read, matrices are written by tasks alone, and bad ones refused. IFC-06, IFC-07, IFC-08,
+// FLT-15, FLT-16.
 #include <algorithm>
 #include <numeric>
 #include <random>

@@ -1,5 +1,5 @@
-// A call that comes in the middle of a stop waits for the end of that stop, and for nothing after it. The test plays the
-// stopping thread on a shell of its own, so that each moment of a stop lasts as long as the test wants.
+// A call that comes in the middle of a stop waits for the end of that stop, and for nothing after it. The test plays
+// the stopping thread on a shell of its own. So each moment of a stop lasts as long as the test wants.
 #include <kernel/api/stop_gate.hpp>
 #include <kernel/base/fence.hpp>
 

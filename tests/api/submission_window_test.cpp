@@ -1,4 +1,4 @@
-// The window of a submitting thread: it holds while anything pending can still end, however slowly; it gives way where
+// The window of a submitting thread holds while anything pending can still end, however slowly. It gives way where
 // nothing can end without the submitter, in all the ways in which a program may come to that.
 #include "api/harness.hpp"
 

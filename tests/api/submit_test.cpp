@@ -384,8 +384,8 @@ TEST(SubmissionWindow, BoundsPendingTasks) {
   }
 }
 
-// A task may run and end as soon as its last edge is removed: the submitter does not touch it any more, however many
-// edges there were.
+// A task may run and end as soon as its last edge is removed. From then on the submitter does not touch it, however
+// many edges there were.
 TEST(SubmitEdges, TaskMayEndAsSoonAsItIsLinked) {
   Rt rt({{"workers", "3"}, {"cpu.topology", kFourCores}});
   const auto c = codelet(rt, "inc", [](const consort_call *c) -> consort_status { return ++*pointer<long>(*c, 0), CONSORT_OK; });

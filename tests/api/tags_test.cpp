@@ -1,4 +1,4 @@
-// DEP-06..DEP-09, X33..X35: tags, before and after the tasks that carry them exist; cycles; waits; failures; a stop
+// DEP-06..DEP-09, X33..X35: tags, before and after the tasks that carry them exist; cycles; waits; failures. A stop
 // with tags that no task reaches; concurrent notifications and declarations.
 #include "api/harness.hpp"
 

@@ -513,8 +513,8 @@ TEST(TeamForming, RecordedTasksFormTeams) {
 
 // -- many at once -----------------------------------------------------------------------------------------------
 
-// Teams that overlap in every way, formed by threads of their own, with ordinary tasks between, bodies that wait, tasks that fail or
-// are cancelled, and another policy now and then: none is lost, none stands still.
+// Teams that overlap in every way, formed by threads of their own, with ordinary tasks between. Bodies wait, tasks fail
+// or are cancelled, and the policy changes now and then. No task is lost, and none stands still.
 TEST(TeamStress, OverlappingTeamsEnd) {  // PAR-01, PAR-02
   const int rounds = full() ? 20 : 2;
   for (int round = 0; round < rounds; ++round) {

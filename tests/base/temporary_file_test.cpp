@@ -1,5 +1,5 @@
-// Temporary files of a killed process are removed by the next process that writes in the folder; files of living
-// processes, and of anything else, stay.
+// Temporary files of a killed process are removed by the next process that writes in the folder. Files of living
+// processes, and other files, stay.
 #include <consort/shared/temporary_file.hpp>
 
 #include <gtest/gtest.h>

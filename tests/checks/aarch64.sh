@@ -1,7 +1,9 @@
 #!/bin/bash
-# The kernel, the C API and the ABI's layout on another machine: cross-built for AArch64, its tests run by qemu-user.
-# qemu translates to this machine's instructions, so it shows wrong branches on the architecture, sizes, alignments and
-# signedness of char, and no missing memory order: those are argued in the sources (docs/memory-orders.md).
+# The kernel, the C API and the ABI's layout on another machine: cross-built for AArch64, tests run by qemu-user.
+#
+# qemu translates to this machine's instructions. So it shows wrong branches on the architecture, sizes, alignments and
+# signedness of char, and no missing memory order: the sources argue these (docs/memory-orders.md).
+#
 #   aarch64.sh [FOLDER] [--tests REGEX]   FOLDER: of the build; default build/aarch64
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
@@ -29,8 +31,8 @@ for tool in aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64-static; do
 done
 [ -e /usr/src/googletest/CMakeLists.txt ] || left_out "no /usr/src/googletest here; to have it: apt-get install googletest"
 
-# hwloc for arm64 and its dependencies, unpacked into a folder: the packages of this machine are not touched. apt keeps lists
-# and packages of its own for that, below the build folder.
+# hwloc for arm64 and its dependencies, unpacked into a folder. The packages of this machine are not touched: apt has lists
+# and packages of its own below the build folder.
 fetch_hwloc() {
   local apt=$build/apt
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/packages" || return 1
@@ -90,8 +92,8 @@ status=$?
 grep -E ' (warning|error): |^FAILED' "$build/build.log" | sort -u
 [ $status -eq 0 ] && ! grep -q ' warning: ' "$build/build.log" || { echo "the cross build fails or warns; $build/build.log"; exit 1; }
 
-# Left out: a program with more rights than its user, which qemu does not start as such; a thousand runtimes one after
-# the other, each of which takes a third of a second of qemu's time; a test of resident memory, which is qemu's own there.
+# Left out: a program with more rights than its user, which qemu does not start as such. A thousand runtimes one after
+# the other, since each takes a third of a second. A test of resident memory, which is qemu's own there.
 export GTEST_FILTER='-*Privileged*:Lifecycle.RepeatedStartAndStop*:Lifecycle.ThreadRecords*' TEST_LIMIT=850 XDG_CACHE_HOME=$build/cache QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 # The command of each test: a program, and the file in it.
 commands=$(ctest --test-dir "$build/consort" --show-only=json-v1 |

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The hook of .githooks: ./run hooks installs it into a repository of its own, where a bad subject is refused and a good
-# one taken; a hook of the user's stays.
+# The hook of .githooks: ./run hooks installs it into a repository of its own. There a bad subject is refused and a good
+# one taken. A hook of the user's stays.
 set -u
 root=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 command -v git >/dev/null || { echo "left out: no git here"; exit 0; }

@@ -1,7 +1,8 @@
 #!/bin/bash
-# The stranger's view: install the SDK of BUILD somewhere, take the plugins' folders and nothing else of this
-# repository, build each with find_package(Consort), run a program on them; embed the runtime by CMake and by
-# pkg-config; link the plugins into a program; make plugins by `consort new`, build and test them.
+# The stranger's view. Installs the SDK of BUILD somewhere and takes the plugins' folders, nothing else of this
+# repository. Builds each with find_package(Consort), and runs a program on them. Embeds the runtime by CMake and by
+# pkg-config. Links the plugins into a program. Makes plugins by `consort new`, builds and tests them.
+#
 #   stranger.sh BUILD
 set -u
 root=$(dirname "$(readlink -f "$0")")/../..

@@ -1,5 +1,5 @@
 // Shared by the functions of every front beyond one call into the core: initialisation of the library, freeing of
-// memory, copies of memory that no device reaches, launches.
+// memory, launches. Also copies of memory that no device reaches.
 #pragma once
 #include "call.hpp"
 #include "work.hpp"

@@ -1,5 +1,5 @@
-// A call of the application into a double: takes the lock, checks whether the call is allowed here and now, and turns
-// exceptions of the core into the number that the vendor's function returns.
+// A call of the application into a double. It takes the lock and checks whether the call is allowed here and now. It
+// turns exceptions of the core into the number that the vendor's function returns.
 #pragma once
 #include <new>
 #include <utility>

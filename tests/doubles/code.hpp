@@ -1,5 +1,5 @@
-// Statuses of calls of the simulated machine. The numbers are those that the vendors' interfaces have in common; inside
-// the core a call that fails throws Failure, and the front of each vendor returns its number.
+// Statuses of calls of the simulated machine. The vendors' interfaces have these numbers in common. Inside the core a
+// call that fails throws Failure, and the front of each vendor returns its number.
 #pragma once
 
 namespace gpu {

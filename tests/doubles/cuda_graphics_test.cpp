@@ -1,5 +1,5 @@
-// Buffers of OpenGL's on the CUDA double: GL's bytes are on the device while they are mapped, and the device's bytes
-// are in GL afterwards; wrong use is reported. This program plays GL: the double finds its functions by their names.
+// Buffers of OpenGL's on the CUDA double. GL's bytes are on the device while they are mapped, and the device's bytes
+// are in GL afterwards. Wrong use is reported. This program plays GL: the double finds its functions by their names.
 #include <map>
 
 #include "cuda_library.hpp"

@@ -1,4 +1,4 @@
-// Handles of the simulated machine: never an address and never reused, so that a handle of a destroyed object is told
+// Handles of the simulated machine are never an address and never reused. So a handle of a destroyed object differs
 // from one that was never valid.
 #pragma once
 #include <cstdint>

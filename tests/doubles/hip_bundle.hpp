@@ -1,5 +1,5 @@
-// The output of the double's compiler: a bundle as clang's, with a host image that the double executes, and beside it,
-// as for a device, an image with nothing but the notes that AMD's compilers leave of kernels and their parameters.
+// The output of the double's compiler is a bundle as clang's, with a host image that the double executes. Beside it
+// stands an image as for a device, with nothing but the notes of AMD's compilers about kernels and their parameters.
 #pragma once
 #include <string>
 

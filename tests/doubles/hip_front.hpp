@@ -1,7 +1,7 @@
 // The front of AMD's library: functions with the names and arguments of its header, each a call into the core.
 //
 // HIP has no contexts: a thread has a device, and its objects are there. In the core a device's context begins with the
-// first call about that device and ends with the last object on it, so that leaks are seen.
+// first call about that device. It ends with the last object on it, so that leaks are seen.
 #pragma once
 #include <hip/hip_runtime_api.h>
 

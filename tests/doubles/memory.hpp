@@ -1,6 +1,6 @@
 // Memory of the simulated machine: allocations by address. A device's memory is a range of the host's address space
-// that belongs to it alone; a block's bytes are poisoned when it is made and when it goes, and behind it stands a
-// guard. The caller of every function here holds the machine's lock.
+// that belongs to it alone. A block's bytes are poisoned when it is made and when it goes. A guard stands behind it.
+// The caller of every function here holds the machine's lock.
 #pragma once
 #include <list>
 #include <mutex>

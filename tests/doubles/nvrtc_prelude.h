@@ -1,5 +1,5 @@
-/* What CUDA C is made of, for the host's compiler: a block's threads are executed one after another, those of blocks
- * that wait for each other (__syncthreads) each on a stack of its own, in turns. It stands before each program. */
+/* The words of CUDA C, for the host's compiler. A block's threads are executed one after another. Threads that wait for
+ * each other (__syncthreads) take turns, each on a stack of its own. It stands before each program. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// The double of NVRTC: valid CUDA C runs on the host, with barriers and names as the real one has them; errors are
+// The double of NVRTC. Valid CUDA C runs on the host, with barriers and names as the real one has them. Errors are
 // reported as g++ reports them.
 #include "cuda_library.hpp"
 

@@ -1,8 +1,8 @@
 // Four kernels in CUDA C as NVRTC 13.0 translates them for sm_90, as they came.
 #pragma once
 
-// axpy: y[i] += a * x[i];  scale: x[i] *= a, each thread several;  matmul: c = a * b, an element each thread;
-// reduce: sum of x by 64 threads, in shared memory, with barriers.
+// axpy: y[i] += a * x[i]. scale: x[i] *= a, each thread several. matmul: c = a * b, an element each thread. reduce: sum
+// of x by 64 threads, in shared memory, with barriers.
 constexpr char ptx_programs[] = R"(
 .version 9.0
 .target sm_90

@@ -1,5 +1,5 @@
-// A launch, interpreted: each thread of a block has registers of its own and goes on to its end or to the next barrier, then
-// the next thread does.
+// A launch, interpreted. Each thread of a block has registers of its own and goes on to its end or to the next barrier.
+// Then the next thread does.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,6 @@
-// Damage on the disk is found when it is read back: every flipped byte, in blocks, parts of blocks, rows and fills,
-// through the page cache and around it. Undamaged data are never refused, whatever the order and shape of their writes.
+// Damage on the disk is found at the next read: every flipped byte, in blocks, parts of blocks, rows and fills. Reads
+// go through the page cache and around it. Undamaged data are never refused, whatever the order and shape of their
+// writes.
 #include <fcntl.h>
 
 #include "../../plugins/drivers/disk/crc32c.hpp"
@@ -170,8 +171,8 @@ TEST_P(DiskChecksum, SettingDisablesIt) {
   EXPECT_NE(back, data);
 }
 
-// Random rows over one another, one op at a time or several of disjoint bytes, and bytes flipped: a read answers OK only
-// with the bytes of the model, and never refuses where no block that it touches had a flipped byte.
+// Random rows over one another, one op at a time or several of disjoint bytes, and flipped bytes. A read answers OK
+// only with the bytes of the model. It never refuses where no block that it touches has a flipped byte.
 TEST_P(DiskChecksum, RandomOverlapsAgreeWithAModel) {
   Spoilt d(GetParam().driver, params({{"chunk", "64K"}, {"threads", "3"}}));
   constexpr uint64_t kBytes = 20000;

@@ -1,5 +1,5 @@
-// Copies between memory and a file under both drivers, through the page cache and around it: every byte in its place,
-// for any shape, alignment and order (OOC-01, OOC-02 at the driver's level).
+// Copies between memory and a file under both drivers, through the page cache and around it. Every byte is in its
+// place, for any shape, alignment and order (OOC-01, OOC-02 at the driver's level).
 #include "drivers/disk_machine.hpp"
 
 namespace consort_test {

@@ -1,5 +1,5 @@
-// disk_faults.hpp — doubles of the system's calls by which files are made, read and written: they go wrong on demand, and
-// only for files without a name, which a test has none of but the driver's. A test's program exports them, so a plugin
+// disk_faults.hpp — doubles of the system's calls by which files are made, read and written. They fail on demand, and
+// only for files without a name: in a test only the driver has such files. A test's program exports them, so a plugin
 // that it loads calls these; the product knows nothing of them. Included by one file of a program.
 #pragma once
 #include <dlfcn.h>

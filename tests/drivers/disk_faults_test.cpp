@@ -1,5 +1,5 @@
-// Disks that fail: full, broken, or with short transfers. Every failure is reported, with the place and the remedy;
-// earlier contents are still there, and the memory that a copy came from is unchanged (OOC-01; no datum is lost).
+// Disks that fail: full, broken, or with short transfers. Every failure is reported, with the place and the remedy.
+// Earlier contents stay, and the source of a failed copy is unchanged (OOC-01; no datum is lost).
 #include "drivers/disk_faults.hpp"
 
 #include <sched.h>

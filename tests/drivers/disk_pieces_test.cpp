@@ -1,5 +1,5 @@
-// The shared part of the drivers of files that needs no disk: which bytes of a file are allocated, and into which
-// transfers a copy is cut.
+// The part of the drivers of files that needs no disk: the allocated bytes of a file, and how a copy is cut into
+// transfers.
 #include "../../plugins/drivers/disk/pieces.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Data of several formats that do not fit the memory of a program: each format goes to a disk and comes back right, and
-// is converted as before. A read that fails costs one task and nothing else (IFC-10, OOC-01, OOC-02).
+// Data of several formats that do not fit the memory of a program. Each format goes to a disk, comes back right, and is
+// converted as before. A read that fails costs one task and nothing else (IFC-10, OOC-01, OOC-02).
 #include "drivers/disk_faults.hpp"
 
 #include <consort/formats.h>
@@ -19,8 +19,8 @@ struct Pair {
   double x, y;
 };
 
-// Two cores that see pairs and 1 MiB of memory, a unit of class "gpu" that sees two lines and 512 KiB of its own, and a
-// disk. From the gpu bytes go to the disk by way of the cores' memory.
+// Two cores that see pairs and 1 MiB of memory, and a disk. A unit of class "gpu" sees two lines and 512 KiB of its
+// own. From the gpu bytes go to the disk by way of the cores' memory.
 struct Machine : DiskFolder {
   std::string devices = "/tmp/consort-disk-formats-" + std::to_string(getpid()) + ".toml";
   std::string drivers, key_path, key_direct, key_capacity;

@@ -1,5 +1,5 @@
-// Data that do not fit the memory that a program is given go to a disk and come back right, under each driver of files;
-// a disk that fails costs time or a task, which says why, and never a datum that is whole somewhere (OOC-01, OOC-02).
+// Data that do not fit the memory of a program go to a disk and come back right, under each driver of files. A disk
+// that fails costs time, or a task with the reason. It never costs a datum that is whole somewhere (OOC-01, OOC-02).
 #include "drivers/disk_faults.hpp"
 
 #include <consort/memory.h>

@@ -1,5 +1,5 @@
-// driver_harness.hpp — a driver under test: opens its devices and asks for spaces, links and units in the order
-// that driver.h lays down, as the kernel does. Owned by one test.
+// driver_harness.hpp — a driver under test. It opens the devices and asks for spaces, links and units in the order of
+// driver.h, as the kernel does. Owned by one test.
 #pragma once
 #include <consort/driver.h>
 

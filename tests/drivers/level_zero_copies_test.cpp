@@ -1,5 +1,5 @@
-// Copies and fills of the Level Zero driver on the double of its library: boxes of every kind, on queues with and without
-// order, between devices that reach one another, by engines that know few patterns.
+// Copies and fills of the Level Zero driver on the double of its library: boxes of every kind, on queues with and
+// without order. Devices may reach one another, and engines may know few patterns.
 #if !defined(CONSORT_ZE_DOUBLE)
 #include <gtest/gtest.h>
 TEST(LevelZeroCopies, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }

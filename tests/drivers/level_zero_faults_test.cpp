@@ -1,5 +1,6 @@
-// The Level Zero driver where things go wrong: each call of the library refused in turn, the device lost with any command,
-// and a campaign of random programs with faults by chance. Nothing hangs, nothing is left, values are right or the op says no.
+// The Level Zero driver where things go wrong: each call of the library refused in turn, and the device lost with any
+// command. A campaign runs random programs with random faults. Nothing hangs, nothing is left, values are right or the
+// op says no.
 #if !defined(CONSORT_ZE_DOUBLE)
 #include <gtest/gtest.h>
 TEST(LevelZeroFaults, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
@@ -218,8 +219,9 @@ TEST_F(LevelZeroFaults, KernelBeyondItsMemoryLosesTheDevice) {
 
 // -- the campaign -----------------------------------------------------------------------------------------------------
 
-// A random program over a few blocks, on two units and the queue for copies, ordered by tickets alone where queues are
-// unordered, with random faults. A block that no failed op has touched has the value that it has in the host's model.
+// A random program over a few blocks, on two units and the queue for copies, with random faults. Where queues are
+// unordered, tickets alone order it. A block that no failed op has touched has the value that it has in the host's
+// model.
 class Program {
  public:
   explicit Program(uint64_t seed) : chance_(seed) {}

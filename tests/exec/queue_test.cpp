@@ -1,5 +1,5 @@
-// Units with queues: chains are issued without a host round trip for each task, failures in flight are reported, and
-// tasks behind an unfinished predecessor end after it. Over the stream double.
+// Units with queues. Chains are issued without a host round trip for each task, and failures in flight are reported.
+// Tasks behind an unfinished predecessor end after it. Over the stream double.
 #include "../api/harness.hpp"
 #include "../plugins/stream/stream.h"
 

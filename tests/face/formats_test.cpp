@@ -31,7 +31,7 @@ struct FaceFormats : ::testing::Test {
         ++to_pairs;
         for (std::size_t i = 0; i < to.size(); ++i) to[i] = {from(i, 0), from(i, 1)};
       })};
-  // The form of the codelet for a core and for other units: the first function takes the arguments of the submission,
+  // The form of the codelet for a core and for other units. The first function takes the arguments of the submission,
   // the other reads its view from the call.
   const consort::Codelet<void(Pairs)> twice{
       "twice", consort::cpu([](Pairs p) { for (Pair &e : p) e.x *= 2; }),

@@ -1,9 +1,9 @@
-// api_program.hpp — a program of calls of the C API, read from bytes: a runtime with the manual pump, no device that is
-// real, virtual time, and calls on handles that live, that have died, and that never were.
+// api_program.hpp — a program of calls of the C API, read from bytes. The runtime has the manual pump, virtual time and
+// no real device. Handles are live, dead, or were never given.
 //
 // The first byte chooses the kind of program. A calm one waits without a limit, and does nothing that could keep a task
-// from ending. A wild one uses tags, holds, repetition and contexts, and never waits for long: such a program may stop
-// itself for good, and that is no fault. Both end with consort_stop(), which must return. One thread.
+// from ending. A wild one uses tags, holds, repetition and contexts, and never waits for long. Such a program may block
+// itself for ever, which is no fault. Both end with consort_stop(), which must return. One thread.
 #pragma once
 #include <consort/consort.h>
 #include <consort/memory.h>

@@ -1,7 +1,7 @@
 // fuzz.hpp — shared by the fuzz targets: the input read in turn, a file in memory, one line for a broken promise.
 //
-// A target is one source file that defines LLVMFuzzerTestOneInput. libFuzzer calls it (./run fuzz), and replay.cpp calls
-// it with each file of the target's corpus, under any compiler. One thread.
+// A target is one source file that defines LLVMFuzzerTestOneInput. libFuzzer calls it (./run fuzz). Under any compiler,
+// replay.cpp calls it with each file of the target's corpus. One thread.
 #pragma once
 #include <sys/mman.h>
 #include <unistd.h>

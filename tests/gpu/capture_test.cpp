@@ -1,6 +1,6 @@
-// A GPU driver's "consort.capture/1": ops recorded once and launched as one op of the queue, changed between launches,
-// refused with a message where they cannot be captured. Over the double of the vendor's library, which counts launched
-// graphs.
+// A GPU driver's "consort.capture/1". Ops are recorded once, launched as one op of the queue, and changed between
+// launches. What cannot be captured is refused with a message. Over the double of the vendor's library, which counts
+// launched graphs.
 #include <numeric>
 
 #include "drivers/device_queues.hpp"

@@ -1,5 +1,5 @@
-// gpu.hpp — tests of GPUs over the double of a vendor's library, or over the real one: with CONSORT_REAL_GPU set, tests
-// that need no double run on the machine's device, and are skipped with the driver's message where there is none.
+// gpu.hpp — tests of GPUs over the double of a vendor's library, or over the real one. With CONSORT_REAL_GPU set, tests
+// that need no double run on the machine's device. Without a device they are skipped with the driver's message.
 //
 // A GpuTest sets the words of the double before, and queries it afterwards: no rule was broken, nothing is left alive.
 #pragma once

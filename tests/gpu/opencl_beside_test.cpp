@@ -1,5 +1,6 @@
-// Cores, devices of a GPU driver and OpenCL devices at work together (SCH-18): one codelet with an implementation for each, tasks that
-// are bound to no worker, under one policy after the other. Over the double of the vendor's library and PoCL.
+// Cores, devices of a GPU driver and OpenCL devices at work together (SCH-18). A codelet has an implementation for
+// each, and its tasks are bound to no worker, under one policy after the other. Over the double of the vendor's library
+// and PoCL.
 #include "gpu/programs.hpp"
 
 namespace consort_test {

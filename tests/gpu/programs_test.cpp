@@ -1,5 +1,5 @@
-// Whole programs on cores and two GPUs: kernels from CUDA C, data that go to and fro, memory that is the application's, a
-// device that is lost. Over the double of the vendor's library, which executes for real and injects faults.
+// Whole programs on cores and two GPUs: kernels from CUDA C, data in both directions, memory of the application, a lost
+// device. Over the double of the vendor's library, which executes for real and injects faults.
 #include <consort/memory.h>
 
 #include <map>
@@ -383,8 +383,8 @@ TEST_P(GpuPrograms, RandomProgramsGiveTheSequentialValues) {
   }
 }
 
-// Calls of the library fail, operations fail, memory ends, a device is lost: every program ends, each datum without a
-// failure has its value, and no object of the library is left.
+// Calls of the library fail, operations fail, memory ends, a device is lost. Every program ends, and each datum without
+// a failure has its value. No object of the library is left.
 TEST_P(GpuPrograms, Campaign) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());

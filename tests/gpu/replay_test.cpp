@@ -1,6 +1,6 @@
-// Replays of recordings that are one graph of a device: the values of a task-by-task run, however often and whatever
-// changes in between; and recordings that run task by task after all. Over the double of the vendor's library, which
-// counts launched graphs.
+// Replays of recordings that are one graph of a device. They give the values of a task-by-task run, however often and
+// whatever changes in between. Some recordings run task by task after all. Over the double of the vendor's library,
+// which counts launched graphs.
 #include <random>
 
 #include "api/recordings.hpp"

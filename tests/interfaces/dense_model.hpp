@@ -1,4 +1,4 @@
-// dense_model.hpp — the meaning of dense layouts, written down a second time and independently: a datum is a list of
+// dense_model.hpp — the meaning of dense layouts, written down a second time and independently. A datum is a list of
 // places, one for each element, in the order of the dimensions, the fastest first.
 #pragma once
 #include <algorithm>
@@ -117,8 +117,8 @@ inline Grid read_view(const std::string &layout, const Pod &shape, const Pod &vi
   return g;
 }
 
-// A datum of this layout, small enough to look at each byte, with gaps, some empty dimensions, and, for ndim, its
-// dimensions in any order of steps.
+// A datum of this layout, small enough to look at each byte, with gaps and some empty dimensions. The dimensions of
+// ndim have any order of steps.
 inline Grid some_grid(const std::string &layout, std::mt19937_64 &random) {
   const auto upto = [&](uint64_t n) { return random() % (n + 1); };
   const uint64_t fixed = layout == "variable" ? 0 : layout == "vector" ? 1 : layout == "matrix" ? 2 : layout == "block" ? 3 : 4;

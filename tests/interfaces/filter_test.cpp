@@ -1,6 +1,6 @@
 // Every partition of every dense layout: which elements each child has, against a rule written down here once more.
-// Children are views into the parent's memory; together they have each element of it, and no other, once (or, where a
-// border is asked for, at least once). FLT-08 to FLT-14, FLT-17, FLT-18.
+// Children are views into the parent's memory. Together they have each element of it once, and no other. With a border
+// they have each element at least once. FLT-08 to FLT-14, FLT-17, FLT-18.
 #include <functional>
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
-// sparse_model.hpp — the meaning of sparse layouts, written down a second time and independently: random arrays by
-// name, each at some place in one piece of memory with foreign bytes between them.
+// sparse_model.hpp — the meaning of sparse layouts, written down a second time and independently. It has random arrays
+// by name, each at some place in one piece of memory with foreign bytes between them.
 #pragma once
 #include <consort/sparse.h>
 

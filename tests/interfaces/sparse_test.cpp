@@ -1,5 +1,6 @@
-// The sparse layouts against the model of sparse_model.hpp, on random matrices: views, runs, extents and packing, the
-// bytes of a part, refused arguments, parameters and contents. IFC-06 bcsr, IFC-07 csr, IFC-08 coo, FLT-15, FLT-16.
+// The sparse layouts against the model of sparse_model.hpp, on random matrices: views, runs, extents, packing, the
+// bytes of a part. Bad arguments, parameters and contents are refused. IFC-06 bcsr, IFC-07 csr, IFC-08 coo, FLT-15,
+// FLT-16.
 #include <memory>
 
 #include "interfaces/sparse_model.hpp"
@@ -97,8 +98,8 @@ TEST_P(SparseLayout, RefusesToUnpackBadRowPointers) {
   EXPECT_GT(refused, 100);
 }
 
-// Parts of csr and bcsr: their contents, that they are data like any other, and that together they are the whole, each
-// byte of it once.
+// Parts of csr and bcsr have the right contents and are data like any other. Together they are the whole, each byte of
+// it once.
 TEST_P(SparseLayout, RowBandsCoverTheWhole) {
   if (std::string(GetParam()) == "coo") return;
   const consort_filter &rows = *find(h, "rows");

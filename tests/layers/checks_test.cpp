@@ -1,5 +1,5 @@
-// The layer "checks": it reports nothing about correct programs, alone and beside the other layers; it reports each
-// planted violation by its rule, and the calls that it passes on are safe.
+// The layer "checks" reports nothing about correct programs, alone and beside the other layers. It reports each planted
+// violation by its rule, and the calls that it passes on are safe.
 #include "layers/program.hpp"
 #include "layers/wrapped.hpp"
 

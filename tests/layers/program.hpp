@@ -1,5 +1,5 @@
-// program.hpp — a small program over vectors, a matrix and their parts, on a machine of choice: its result is one list
-// of numbers, which does not depend on where and in which order its tasks ran.
+// program.hpp — a small program over vectors, a matrix and their parts, on a machine of choice. Its result is one list
+// of numbers, independent of where and in which order its tasks ran.
 #pragma once
 #include <consort/partition.h>
 

@@ -1,5 +1,5 @@
-// Plugins below layers, called as no runtime of today calls them: by two threads where one may be, which "checks" names; and
-// two ranks of the transport inproc, below all layers at once.
+// Plugins below layers, called as no runtime of today calls them. Two threads call where one may, which "checks" names.
+// Two ranks of the transport inproc run below all layers at once.
 #include <cstring>
 #include <filesystem>
 #include <thread>

@@ -1,5 +1,5 @@
-// The table of coherence, tried whole: every set of valid replicas, every space, every event, against a model that knows no
-// rules, only which bytes are where (DAT-16, DAT-17).
+// The table of coherence, tried whole: every set of valid replicas, every space, every event. The model knows no rules,
+// only which bytes are where (DAT-16, DAT-17).
 #include "machine/coherence.hpp"
 
 #include <gtest/gtest.h>

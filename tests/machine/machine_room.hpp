@@ -1,7 +1,8 @@
 // machine_room.hpp — the state of a room on a machine of the driver cpu, without a Runtime: settings, plugins, topology.
 //
-// RoomOn<S> is an S, the struct of a room (docs/decisions/036-floors.md). Each room above has a header of this kind that
-// adds what its struct has; so a test is linked with its room and those below alone. One thread steps the workers.
+// RoomOn<S> is an S, the struct of a room (docs/decisions/036-floors.md). Each room above has a header of this kind,
+// which adds the fields of its struct. So a test is linked with its room and those below alone. One thread steps the
+// workers.
 #pragma once
 #include <gtest/gtest.h>
 

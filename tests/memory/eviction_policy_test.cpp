@@ -1,6 +1,6 @@
-// A policy that chooses replicas to evict (consort_scheduler_ops.victim, MEM-02): the candidates that it gets, the
-// effect of its answer, of a bad answer, and of one that comes after a swap. Over the stream double with a memory of
-// its own, and over two simulated devices.
+// A policy that chooses replicas to evict (consort_scheduler_ops.victim, MEM-02). Tested are its candidates, the effect
+// of its answer, a bad answer, and an answer after a swap. Over the stream double with a memory of its own, and over
+// two simulated devices.
 #include <consort/memory.h>
 #include <consort/plugin.h>
 #include <consort/scheduler.h>

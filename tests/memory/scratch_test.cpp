@@ -1,5 +1,5 @@
-// Memory that a task wants for itself alone (SCRATCH), where memory is counted: granted with its data, within the limit, and
-// given back when it ends (MEM-09, ACC-04).
+// Memory for one task alone (SCRATCH), where memory is counted. It is granted with the task's data, within the limit,
+// and given back at its end (MEM-09, ACC-04).
 #include <consort/memory.h>
 
 #include "memory_machine.hpp"

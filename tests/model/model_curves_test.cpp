@@ -1,5 +1,5 @@
-// The curves of a model: their shape from its description, a slot for each kind of unit and implementation, and when
-// enough is known for a new one.
+// The curves of a model: their shape from its description, and a slot for each kind of unit and implementation. They
+// say when enough is known for a new one.
 #include "model/model_curves.hpp"
 
 #include <consort/model.h>

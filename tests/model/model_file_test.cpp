@@ -1,4 +1,4 @@
-// The text of stored models: what is written is read again, damaged lines are refused with their words, and the name of
+// The text of stored models. What is written is read again, damaged lines are refused with their words, and the name of
 // a file is safe.
 #include "model/model_file.hpp"
 

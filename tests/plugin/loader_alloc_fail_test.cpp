@@ -1,5 +1,5 @@
-// Every allocation of finding and loading plugins, and of reading settings, made to fail in turn: an error or an
-// exception for the entry points to catch, never a crash, a leak, or a plugin that is started and not ended.
+// Every allocation of finding and loading plugins, and of reading settings, fails in turn. The result is an error, or
+// an exception that the entry points catch. It is never a crash, a leak, or a plugin that is started and not ended.
 #include <consort/consort.h>
 
 #include "loader_support.hpp"

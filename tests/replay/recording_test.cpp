@@ -35,7 +35,8 @@ TEST_F(RecordedTasks, EdgesAreThoseOfTheAccesses) {
   });
   EXPECT_EQ(all.ntasks, 5u);
   EXPECT_EQ(all.nnodes.load(), 6u) << "one node comes after all";
-  // Writer to two readers, these to the next writer (the edge by c is that by a), it and the empty task to the last node.
+  // The writer precedes two readers, and these the next writer (the edge by c is that by a). That writer and the empty
+  // task precede the last node.
   EXPECT_EQ(all.nedges, 6u);
   EXPECT_EQ(all.roots.size(), 2u);
   EXPECT_EQ(all.uses.size(), 2u);

@@ -1,5 +1,6 @@
-// The order of tasks in hard cases: two submitters on two data; a successor run in place must not overtake more urgent
-// tasks, starve others or grow the stack; a thousand readers; records freed by another thread than their allocator.
+// The order of tasks in hard cases, such as two submitters on two data and a thousand readers. A successor run in place
+// must not overtake more urgent tasks, starve others or grow the stack. Records may be freed by another thread than
+// their allocator.
 #include <fstream>
 #include <map>
 #include <mutex>

@@ -1,5 +1,5 @@
-// Waiting and sleeping in hard cases: a waiting thread must not run tasks that wait for it, the window must not block a
-// task that submits, no wake-up is lost, and one ready task does not wake all workers.
+// Waiting and sleeping in hard cases. A waiting thread must not run tasks that wait for it, and the window must not
+// block a task that submits. No wake-up is lost, and one ready task does not wake all workers.
 #include <dirent.h>
 
 #include <fstream>
@@ -139,8 +139,8 @@ class WakeUps : public ::testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(Spin, WakeUps, ::testing::Values("0", "1", "50"),
                          [](const auto &i) { return "us" + std::string(i.param); });
 
-// One task at a time, after a pause around the time that threads take to fall asleep: were a wake-up lost, the wait
-// would last for ever.
+// One task at a time, after a pause of about the time in which threads fall asleep. With a lost wake-up the wait would
+// last for ever.
 TEST_P(WakeUps, NoneIsLostBetweenThreads) {
   for (const char *scheduler : {"eager", "prio", "lws", "ws", "random"}) {
     Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"spin_us", GetParam()}, {"scheduler", scheduler}});

@@ -1,6 +1,6 @@
 // Queries and hints of policies about data (consort.sched/1: transfer_ns, resident, room, prefetch, unneeded; the hops
-// of the topology): costs of simulated links, queued traffic, prefetched contents. A policy that queries, in virtual
-// time; and one that gives random hints about tasks that may have run, under real threads.
+// of the topology). Links are simulated: their costs, queued traffic, prefetched contents. A policy that queries, in
+// virtual time; and one that gives random hints about tasks that may have run, under real threads.
 #include <consort/memory.h>
 #include <consort/plugin.h>
 #include <consort/scheduler.h>
@@ -200,8 +200,8 @@ TEST_F(HostData, TransferCostFollowsTheLinks) {
   wait();
 }
 
-// A datum that the task only writes is not lacking, nor is one that is resident or on its way; its codelet has the name
-// that it was given.
+// A datum that the task only writes is not lacking, nor is one that is resident or on its way. Its codelet has the
+// given name.
 TEST_F(HostData, LackingListsMissingReads) {
   begin();
   std::vector<std::vector<uint64_t>> lacks;
@@ -293,7 +293,7 @@ TEST_F(HostData, UnneededDataAreEvictedFirst) {
   EXPECT_TRUE(is_there(0) && is_there(1) && !is_there(2) && is_there(3)) << "not the longest unused";
 }
 
-// Random hints for any task and space, while other tasks run and write, and for data that may be gone: they change no
+// Random hints for any task and space, also for data that may be gone, while other tasks run and write. They change no
 // value and block no task.
 TEST(PolicyHints, RandomHintsChangeNoValues) {
   forget_all();

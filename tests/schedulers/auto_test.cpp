@@ -1,5 +1,5 @@
-// The policy auto, and the kernel's part for a director: it reports the current policy, asks again while tasks run, and
-// removes the director when another scheduler is selected by name.
+// The policy auto, and the kernel's part for a director. It reports the current policy and asks again while tasks run.
+// It removes the director when another scheduler is selected by name.
 #include "api/harness.hpp"
 
 namespace {
@@ -73,8 +73,8 @@ TEST(Auto, SwitchesWhileTasksRun) {
   EXPECT_EQ(first, run());
 }
 
-// Small tasks without known times, ahead of a graph of large ones that is submitted already: no change, since another policy
-// would not know the graph.
+// Small tasks without known times run ahead of a graph of large ones that is submitted already. Nothing changes, since
+// another policy would not know the graph.
 TEST(Auto, KeepsAPolicyThatKnowsTheGraph) {
   struct Log {
     std::vector<std::string> lines;

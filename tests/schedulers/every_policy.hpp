@@ -54,8 +54,8 @@ using PolicyOn = std::tuple<std::string, Units>;
 
 class EveryPolicy : public ::testing::TestWithParam<PolicyOn> {
  protected:
-  // The time left for the program, in ns: of real time, or with a manual pump of the runtime's clock, which an idle
-  // pump does not move. All waits of a program share it, so nested ones do not add up.
+  // The time left for the program, in ns of real time. With a manual pump it is that of the runtime's clock, which an
+  // idle pump does not move. All waits of a program share it, so nested ones do not add up.
   int64_t left(consort_runtime *rt) const {
     return std::max<int64_t>(1'000'000, static_cast<int64_t>(end_ - now(rt)));
   }

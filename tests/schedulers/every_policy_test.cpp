@@ -1,5 +1,5 @@
-// Programs without nested waits under every scheduler, in real time, with a manual pump and in virtual time: the window,
-// exclusive access in any order, tags, contexts, teams, record and replay. Each ends, with the same answer.
+// Programs without nested waits under every scheduler, in real time, with a manual pump and in virtual time. They use
+// the window, exclusive access in any order, tags, contexts, teams, record and replay. Each ends, with the same answer.
 #include <consort/order.h>
 
 #include "api/in_context.hpp"

@@ -1,5 +1,5 @@
-// The policy graph-lookahead on a table of times: no task is bound before a unit can start it, slow units take tasks
-// only where that delays nothing, and missing models or graphs are tolerated.
+// The policy graph-lookahead on a table of times. No task is bound before a unit can start it, and slow units take
+// tasks only where that delays nothing. Missing models or graphs are tolerated.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"
@@ -11,8 +11,8 @@ constexpr const char *kPolicy = "graph-lookahead";
 constexpr uint64_t kMiB = 1 << 20;
 constexpr double kUs = 1000;
 
-// Kinds: 0 ten times as fast on the fast units, 1 as fast on all, 2 only on class 0, 3 only on class 1, 4 twice as fast
-// on the fast ones.
+// Kinds: 0 is ten times as fast on the fast units, 4 twice, 1 as fast on all. Kind 2 runs on class 0 alone, 3 on class
+// 1.
 Machine machine(uint32_t slow, uint32_t fast, double bytes_per_ns = 1) {
   Machine m = Machine::simple(slow, fast, bytes_per_ns, 1 * kUs);
   m.ns.assign(5, {});
@@ -65,7 +65,7 @@ TEST(Lookahead, BindsOneTaskAhead) {
   EXPECT_NE(v.pop(0), CONSORT_NONE);
 }
 
-// POW-02, POW-03, POW-06. 3 ms at 10 W on each of two slow ones, 0.3 ms at 200 W on the fast one: 30 mJ against 60.
+// POW-02, POW-03, POW-06. On each of two slow units, 3 ms at 10 W make 30 mJ. On the fast one, 0.3 ms at 200 W make 60.
 class EnergyWeight : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(All, EnergyWeight, testing::Values("graph-lookahead", "heteroprio", "darts"), [](const auto &i) {
   std::string name = i.param;
@@ -110,8 +110,8 @@ TEST_P(EnergyWeight, TradesTimeForEnergy) {
   EXPECT_LT(little, 0.55 * much);
 }
 
-// Alone or few, a task waits for the unit that does it ten times as fast; of many, so many go to the slow ones as do
-// not make the end later.
+// Alone or few, tasks wait for the unit that is ten times as fast. Of many, the slow units get as many as do not make
+// the end later.
 TEST(Lookahead, SlowUnitsTakeTasksThatDelayNothing) {
   const auto taken_by_slow = [](uint32_t n, bool known, uint64_t bytes = 0) {
     VirtualMachine v(kPolicy, machine(2, 1));
@@ -225,7 +225,7 @@ TEST(Lookahead, PrefersResidentData) {
 }
 
 // Two tasks lack the same bytes here. The datum that one of them writes is with another unit that is as fast, so that
-// task stays there; the other's datum is with no unit.
+// task stays there. The other's datum is with no unit.
 TEST(Lookahead, WrittenDataStayOnTheirUnit) {
   Machine m = machine(0, 2);
   m.tells_ways = true;
@@ -238,8 +238,8 @@ TEST(Lookahead, WrittenDataStayOnTheirUnit) {
   EXPECT_EQ(v.pop(0), 0u);
 }
 
-// One task runs and none waits: the data that the next tasks write are prefetched to the units that will be free for
-// them, one datum for each slot, and not if one of these units has it.
+// One task runs and none waits. The data that the next tasks write are prefetched to the units that will be free for
+// them. There is one datum for each slot, and none if one of these units has it.
 TEST(Lookahead, PrefetchesForIdleUnits) {
   Machine m = machine(1, 2);
   m.tells_ways = true;
@@ -263,8 +263,8 @@ TEST(Lookahead, PrefetchesForIdleUnits) {
   EXPECT_TRUE(v.prefetched.empty()) << "there is something to do";
 }
 
-// Kind 4 is done twice as slowly by four slow units, kind 0 ten times: the fast one leaves the former to them as long
-// as the end is far away, and takes it before it does nothing.
+// The four slow units take twice as long for kind 4, and ten times as long for kind 0. The fast one leaves the former
+// to them while the end is far away, and takes it before it idles.
 TEST(Lookahead, FastUnitLeavesTasksThatOthersRunWell) {
   const auto machine_of = [](bool heavy) {
     Machine m = machine(4, 1, heavy ? 0.001 : 1);

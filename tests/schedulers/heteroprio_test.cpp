@@ -1,6 +1,5 @@
-// The policy heteroprio on a table of times: each class of units first runs the tasks at which it is relatively
-// fastest, by models or by lists. Critical tasks go before those, and slow units take a task only where that does not
-// delay the end.
+// The policy heteroprio on a table of times. Each class of units first runs its relatively fastest tasks, by models or
+// by lists. Critical tasks go before those, and slow units take a task only where that does not delay the end.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"
@@ -11,7 +10,8 @@ namespace {
 constexpr const char *kPolicy = "heteroprio";
 constexpr double kUs = 1000;
 
-// Kinds: 0 ten times as fast on the fast units, 1 four times, 2 twice, 3 only on the slow ones, 4 as fast on all.
+// Kinds: 0 is ten times as fast on the fast units, 1 four times, 2 twice, 4 as fast on all. Kind 3 runs on the slow
+// ones alone.
 Machine machine(uint32_t slow, uint32_t fast) {
   Machine m = Machine::simple(slow, fast, 1, 1 * kUs);
   m.ns.assign(5, {});

@@ -1,5 +1,5 @@
-// The end of an instance's life against pushes that are under way, hammered where the race is narrow: nothing comes to
-// lie in an instance after it was closed and drained.
+// The end of an instance's life against concurrent pushes, repeated where the race is narrow. After an instance was
+// closed and drained, nothing is added to it.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -11,8 +11,8 @@
 namespace consort_test {
 namespace {
 
-// Rounds of one pusher against one closer, for a while. A round is an epoch: the pusher pushes until it is refused, the
-// closer closes at a moment of its own, and `left` is asked once both are through.
+// Rounds of one pusher against one closer, for a while. A round is an epoch. The pusher pushes until it is refused, and
+// the closer closes at some moment. `left` is asked once both are through.
 template <class Push, class Close, class Left>
 void hammer(Push push, Close close, Left left) {
   constexpr uint64_t kOver = ~uint64_t{0};

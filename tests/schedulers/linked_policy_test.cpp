@@ -1,5 +1,5 @@
-// A policy of the application, linked into it (SPA-01, SPA-13): each function of its table is called when and as often
-// as it has to be, and its name and messages are passed on. First come, first served, for any worker.
+// A policy of the application, linked into it (SPA-01, SPA-13). Each function of its table is called when and as often
+// as it has to be. Its name and messages are passed on. First come, first served, for any worker.
 #define CONSORT_STATIC_PLUGIN
 #include <consort/scheduler.h>
 

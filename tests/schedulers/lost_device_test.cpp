@@ -1,5 +1,5 @@
-// A device is lost while tasks are pending that only its workers can run: under every policy each of them ends, with
-// E_DEVICE_LOST or where a worker beside a context can run it (TSK-09).
+// A device is lost while tasks are pending that only its workers can run. Under every policy each of them ends with
+// E_DEVICE_LOST, or runs on a worker beside a context (TSK-09).
 #include "api/device_home.hpp"
 #include "api/in_context.hpp"
 #include "schedulers/every_policy.hpp"

@@ -1,5 +1,5 @@
-// The ring of policy lws, small and crowded: a pusher that is off its core between claiming a place and filling it must
-// not be overtaken by a lap. Each task comes out exactly once, and the ring never stands still.
+// The ring of policy lws, small and crowded. A pusher may lose its core between claiming a place and filling it, and no
+// lap may overtake it then. Each task comes out exactly once, and the ring never stands still.
 #include <memory>
 
 #include "api/harness.hpp"

@@ -1,4 +1,4 @@
-// The model-driven policies on a table of times: which worker gets which task and why; unknown tasks are sampled; a
+// The model-driven policies on a table of times: which worker gets which task and why. Unknown tasks are sampled. A
 // graph in virtual time ends, deterministically, and near the machine's optimum.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class ModelPolicies : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(All, ModelPolicies, testing::Values("dm", "dmda", "dmdar", "dmdas", "dmdasd", "heft", "pheft"),
                          [](const auto &i) { return std::string(i.param); });
 
-// Twelve tasks on two slow units and a fast one that is ten times as fast: the tenth task ends there when a slow unit
+// Twelve tasks on two slow units and a fast one that is ten times as fast. The tenth task ends there when a slow unit
 // ends its first.
 TEST_P(ModelPolicies, ChooseTheEarliestEnd) {
   VirtualMachine v(GetParam(), two_kinds(2, 1), {{"steal", "false"}, {"ahead", "64"}});

@@ -1,5 +1,6 @@
-// Bodies that wait for tasks that they have submitted, under every scheduler: each program that is legal under one policy
-// ends under all of them, with the same answer. A device's function must not wait, so there is no virtual time here.
+// Bodies that wait for tasks that they have submitted, under every scheduler. Each program that is legal under one
+// policy ends under all of them, with the same answer. A device's function must not wait, so there is no virtual time
+// here.
 #include <consort/order.h>
 #include <setjmp.h>
 

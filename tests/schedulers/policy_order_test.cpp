@@ -1,5 +1,5 @@
-// The order that each policy promises: lws pops own tasks newest first and steals the oldest, without starvation; eager
-// by arrival; prio by priority, then by arrival; ws pops newest first and steals the oldest; random at random.
+// The order that each policy promises. Under lws and ws a worker pops its own tasks newest first and steals the oldest;
+// lws starves none. Under eager the order is that of arrival, under prio priority and then arrival, under random any.
 #include <algorithm>
 #include <limits>
 #include <random>

@@ -1,4 +1,4 @@
-// The duties of every policy towards the kernel: a task is popped exactly once, only on an eligible worker, and the
+// The duties of every policy towards the kernel. A task is popped exactly once, only on an eligible worker, and the
 // epoch separates an instance from its successor.
 #include <algorithm>
 #include <atomic>

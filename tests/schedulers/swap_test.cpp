@@ -1,5 +1,5 @@
-// Another policy while tasks run (consort_runtime_set_scheduler): nothing is lost, nothing runs twice, the order of the
-// data holds; under a manual pump the same seed gives the same trace; nothing grows; a wrong name changes nothing.
+// Another policy while tasks run (consort_runtime_set_scheduler). Nothing is lost, runs twice or grows, and the order
+// of the data holds. Under a manual pump the same seed gives the same trace, and a wrong name changes nothing.
 #include <malloc.h>
 
 #include <algorithm>

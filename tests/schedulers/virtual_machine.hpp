@@ -1,9 +1,9 @@
-// virtual_machine.hpp — a machine with a table of times, on which a policy schedules a graph in virtual time: a double
-// of consort.sched/1, without a kernel.
+// virtual_machine.hpp — a machine with a table of times, on which a policy schedules a graph in virtual time. It is a
+// double of consort.sched/1, without a kernel.
 //
-// Owned by one test, one thread. Links are shared fairly; one datum at a time goes to a space, data that a popped task
-// waits for before prefetched ones; memory is unlimited. A worker holds as many tasks as it has in flight and eight
-// more, as the kernel's queues do, and runs them in the order in which their data arrive.
+// Owned by one test, one thread. Links are shared fairly, and memory is unlimited. One datum at a time goes to a space;
+// data that a popped task waits for go first. A worker holds eight tasks more than it has in flight, as the kernel's
+// queues do. It runs them in the order in which their data arrive.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ struct Machine {
   double overhead = 0;                                     // ns of each task on a unit that is not of class 0
   bool tells_ways = false;                                 // the topology lists the speeds of links
 
-  // units of class 0 in space 0, then one unit of class 1 in a space of its own each; one link to space 0 per unit.
+  // The units of class 0 are in space 0, each unit of class 1 in a space of its own. One link to space 0 per unit.
   static Machine simple(uint32_t slow, uint32_t fast, double bytes_per_ns, double latency_ns) {
     Machine m;
     for (uint32_t i = 0; i < slow; ++i) m.units.push_back({0, 0, 1});

@@ -1,5 +1,5 @@
-// The plugins that `consort new` begins with, in both languages, as they stand in sdk/new: threads on the scheduler, strided
-// copies and back-pressure on the driver, hostile bytes for the interface, matching and bounds for the transport.
+// The plugins that `consort new` begins with, in both languages, as they stand in sdk/new. The scheduler gets threads,
+// the driver strided copies and back-pressure, the interface hostile bytes. The transport gets matching and bounds.
 #include <consort/scheduler.h>
 #include <consort/transport.h>
 

@@ -1,5 +1,5 @@
-// new_host.cpp — the kernel's judgement about a plugin's file, in a world of another version: built with the
-// kernel's own plugin/elf_note.cpp and plugin/manifest.cpp, of headers that say so.
+// new_host.cpp — the kernel's judgement about a plugin's file, in a world of another version. It is built of the
+// kernel's plugin/elf_note.cpp and plugin/manifest.cpp, with headers of that version.
 //   new_host FILE.so...
 // One line for each file: "taken: NAME table of N bytes[, lacks: FUNCTIONS]" or "refused: WHY".
 #include <cstdio>

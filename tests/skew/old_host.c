@@ -1,6 +1,6 @@
-/* A small host, built with the headers that the build selects: loads FILE.so, negotiates as a host does, calls the
- * first functions of its kind, and checks the bytes behind each out-parameter. One line for each result; the status is
- * 0 unless there is no file.
+/* A small host, built with the headers that the build selects. It loads FILE.so, negotiates as a host does, and calls
+ * the first functions of its kind. It checks the bytes behind each out-parameter. One line for each result; the status
+ * is 0 unless there is no file.
  *   old_host FILE.so
  * Its table lies at the end of readable memory: the bytes behind it are no pointers. One thread. */
 #define _POSIX_C_SOURCE 200809L

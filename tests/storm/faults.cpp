@@ -24,7 +24,7 @@ std::atomic<uint64_t> counted{0};
 Effects seen;
 
 // The dynamic loader's code. It allocates objects that this process has not had yet, such as the thread-local memory of
-// a thread on a new stack: that depends on the cases that ran before, and is not counted.
+// a thread on a new stack. That depends on the cases that ran before, and is not counted.
 struct Loader {
   uintptr_t from = getauxval(AT_BASE), to = from;
   Loader() {

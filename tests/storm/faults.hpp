@@ -1,5 +1,5 @@
-// faults.hpp — faults beside the program of a case: allocations that fail inside calls of the library, and the log's
-// lines about faults that plugins injected.
+// faults.hpp — faults beside the program of a case: allocations that fail inside calls of the library, and log lines
+// about injected faults.
 //
 // One case runs at a time in a process; all of this belongs to it. In a case that uses threads, any thread may call.
 #pragma once

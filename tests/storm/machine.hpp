@@ -52,8 +52,8 @@ class Settings {
 };
 
 // Where plugins are, and which policies there are: all in the folder. The storm opens the files itself, once, and gives
-// a runtime their entries. So no call of a case loads a file: its allocations would depend on the path, and on the cases
-// that ran before in this process.
+// a runtime their entries. So no call of a case loads a file. Its allocations would depend on the path, and on the
+// cases that ran before in this process.
 struct Plugins {
   std::string folder;
   std::vector<std::string> policies;

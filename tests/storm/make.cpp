@@ -115,8 +115,8 @@ void adorn(Step &s, const Machine &m, Chance &c) {
   s.pause = m.threads ? s.pause / 8 : 0;
 }
 
-// The least memory of a device in which each task is admitted, beside all tasks whose completion waits for the body of
-// another task: such a task keeps its memory. Blocks are of 256 bytes and more.
+// The least memory of a device in which each task is admitted. It includes all tasks whose completion waits for the
+// body of another task: such a task keeps its memory. Blocks are of 256 bytes and more.
 uint64_t least_memory(const Case &c) {
   constexpr uint64_t kBlock = 256;
   const auto bytes = [&](const mixed::Program &p, int slot) {

@@ -1,5 +1,5 @@
-// round.hpp — one case, run once: a runtime is started, the programs take turns, everything ends, all is compared with the
-// oracle's word, the runtime is stopped.
+// round.hpp — one case, run once. A runtime is started, the programs take turns, and everything ends. All is compared
+// with the oracle, and the runtime is stopped.
 #pragma once
 #include "storm/case.hpp"
 #include "storm/coverage.hpp"

@@ -1,5 +1,5 @@
-// shrink.hpp — makes a case that fails smaller, as long as it fails in the same way: fewer programs and steps, a plainer
-// machine, plainer steps, smaller data.
+// shrink.hpp — makes a failing case smaller, as long as it fails in the same way. It has fewer programs and steps, a
+// plainer machine, plainer steps, smaller data.
 #pragma once
 #include "storm/process.hpp"
 

@@ -1,5 +1,5 @@
-// Contexts come, go, are resized and change workers and schedulers, while random programs run in all of them: the
-// oracle's values, nothing lost, nothing twice, nothing hangs.
+// Contexts come, go, are resized and change workers and schedulers, while random programs run in all of them. The
+// values are the oracle's, nothing is lost or runs twice, nothing hangs.
 #include <random>
 
 #include "stress/program.hpp"

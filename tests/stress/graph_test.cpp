@@ -1,6 +1,6 @@
-// Random programs against the oracle: values, order, exactly once; under every scheduler, with 1 to 4 workers, windows
-// of every kind, from one and several submitting threads, with and without failures, with threads and with the manual
-// pump.
+// Random programs against the oracle: values, order, exactly once. They run under every scheduler, with 1 to 4 workers,
+// windows of every kind, one or several submitting threads. They run with and without failures, with threads and with
+// the manual pump.
 //
 // The seed is printed with each failure. STRESS_SEED=N runs that seed alone in each configuration; CONSORT_FULL=1
 // runs many.

@@ -139,8 +139,10 @@ class Model {
     }
   }
 
-  // -- plans: what is known of the contents goes down to the parts and up to the whole at the same points as in the
-  // runtime, so that poison is foretold exactly ---------------------------------------------------------------------
+  // -- plans --------------------------------------------------------------------------------------------------------
+  //
+  // Knowledge of the contents goes down to the parts and up to the whole at the same points as in the runtime. So
+  // poison is foretold exactly.
 
   struct Plan {
     enum State { kClosed, kShared, kOwned } state = kClosed;

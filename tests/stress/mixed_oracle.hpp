@@ -1,6 +1,6 @@
-// mixed_oracle.hpp — executes a program step by step on plain arrays, and so predicts the values that each task must
-// see, how it ends, how often it runs, and the values at the end. Also decides which steps are valid where they stand,
-// and which explicit predecessors a task needs where its data give no order.
+// mixed_oracle.hpp — executes a program step by step on plain arrays. So it predicts the values that each task sees,
+// its end, its number of runs, and the values at the end. Also decides which steps are valid where they stand, and
+// which explicit predecessors a task needs where its data give no order.
 #pragma once
 #include "stress/mixed_order.hpp"
 

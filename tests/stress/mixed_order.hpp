@@ -1,8 +1,8 @@
-// mixed_order.hpp — the oracle's part for order that data do not say: windows, in which something is held back until a
-// later step of the program's thread lets go (a datum that it has entered, a tag, a task's end); tags; cancelling.
+// mixed_order.hpp — the oracle's part for order that data do not express: windows, tags, cancelling. A window holds
+// something back until a later step of the program's thread: a datum that it has entered, a tag, a task's end.
 //
 // There is one window at a time. Within it the program's thread waits for nothing, and a task that releases must not
-// come after held-back tasks: so data that a held-back task uses are tainted until the window closes.
+// come after held-back tasks. So data that a held-back task uses are tainted until the window closes.
 #pragma once
 #include <map>
 #include <set>

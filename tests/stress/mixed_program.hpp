@@ -1,9 +1,9 @@
-// mixed_program.hpp — a random program that mixes all features, as data: it can be judged by the oracle (mixed_oracle.hpp),
-// run (mixed_run.hpp), printed, and run again with some of its steps left out.
+// mixed_program.hpp — a random program that mixes all features, as data. It can be judged by the oracle
+// (mixed_oracle.hpp), run (mixed_run.hpp), printed, and run again without some of its steps.
 //
 // The generator's values in a Step never change. The oracle's predictions and the observed values stand in a Fate, one
-// per step, made anew for each run. The oracle skips a step that is not valid (any more) where it stands: so any subset
-// of steps is a program, and generators need not look ahead.
+// per step, made anew for each run. The oracle skips a step that is not valid (any more) at its place. So any subset of
+// steps is a program, and generators need not look ahead.
 #pragma once
 #include <deque>
 #include <random>

@@ -1,4 +1,4 @@
-// mixed_run.hpp — one run of a program on a site: submits its steps from the calling thread; bodies compare the values
+// mixed_run.hpp — one run of a program on a site. The calling thread submits its steps, and bodies compare the values
 // that they see with the oracle's.
 //
 // Several runs can take turns on one thread: start(), step() until it answers false, finish(). Where faults are possible

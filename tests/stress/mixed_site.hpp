@@ -24,7 +24,7 @@ class MayFail {
 };
 
 // Injected faults beside the program. Without faults each answer is exactly as the oracle says. Once a fault has taken
-// effect, more tasks may fail than the oracle says, and no fewer; values that a body sees are right all the same.
+// effect, more tasks may fail than the oracle says, and no fewer. The values that a body sees stay right.
 struct Trouble {
   bool possible = false;
   bool repeats = false;         // a device may be lost: a task that has run there runs again elsewhere

@@ -1,5 +1,5 @@
-// mixed_test.cpp — random programs that mix all that a program can say about tasks and data, against a sequential oracle:
-// no wrong value, every task exactly as often as it should, every failure where it belongs, and no hang.
+// mixed_test.cpp — random programs that mix all features of tasks and data, against a sequential oracle. No value is
+// wrong, every task runs exactly as often as it should, every failure is where it belongs, nothing hangs.
 //
 // CONSORT_SEED=N prints the round of that seed and runs it alone, many times; CONSORT_FULL=1 runs 100,000 programs,
 // STRESS_PROGRAMS=N as many, STRESS_FROM=N from that seed on. A failing program is printed with its seed and made

@@ -1,9 +1,10 @@
 // Random programs on random trees of plans, against a plain array: values only, for a wrong order shows in them.
 //
-// The places of a part's elements are read from a shadow, a datum of the same shape that holds its own positions and is
-// divided by the same plans; so the oracle knows no filter. With devices parts lie in their memories too, which may be
-// small, and copies may fail: then tasks may fail, but the values that they see are right (FLT-02). The seed is printed
-// with each failure. STRESS_SEED=N runs that seed alone in each configuration; CONSORT_FULL=1 runs many.
+// The places of a part's elements are read from a shadow. That is a datum of the same shape, divided by the same plans,
+// whose elements are their positions. So the oracle knows no filter. With devices, parts lie in their memories too,
+// which may be small, and copies may fail. Tasks may fail then, but the values that they see are right (FLT-02). The
+// seed is printed with each failure. STRESS_SEED=N runs that seed alone in each configuration; CONSORT_FULL=1 runs
+// many.
 #include <consort/memory.h>
 
 #include <deque>

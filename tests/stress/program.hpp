@@ -1,7 +1,7 @@
-// program.hpp — a random program over data and tasks, together with its expected result: the oracle runs it step by
-// step while it is made, so that each step knows the values that it will see and leave, and how it ends.
+// program.hpp — a random program over data and tasks, together with its expected result. The oracle runs it step by
+// step while it is made. So each step knows the values that it sees and leaves, and its end.
 //
-// A program belongs to one submitting thread; several run side by side on one runtime, each on data of its own, and
+// A program belongs to one submitting thread. Several run side by side on one runtime, each on data of its own, and
 // meet on a pair of shared counters. Tasks read the plan, and write only their own marks in it.
 #pragma once
 #include <array>

@@ -1,5 +1,5 @@
-// replay_test.cpp — random recorded programs, replayed and changed among ordinary tasks on the same data, against an oracle
-// that does each step at once, in the order of submission. Under each policy, with one to four workers.
+// replay_test.cpp — random recorded programs, replayed and changed among ordinary tasks on the same data. The oracle
+// does each step at once, in the order of submission. Under each policy, with one to four workers.
 //
 // Several threads may submit side by side, each with data, recordings and an oracle of its own.
 #include <random>

@@ -1,6 +1,7 @@
 #!/bin/sh
-# once_more.sh PROGRAM...: runs it, and once more where nothing failed but the search for leaks itself, which looks at threads
-# of PoCL that are just ending and at times falls over them (it says "fatal error" then). A leak that is found is a failure.
+# once_more.sh PROGRAM...: runs it, and once more where nothing failed but the search for leaks itself. That search
+# looks at threads of PoCL that are just ending, and at times fails on them with "fatal error". A leak that is found is
+# a failure.
 out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT
 "$@" >"$out" 2>&1

@@ -1,7 +1,7 @@
 // plugin_host.hpp — the smallest host that a plugin can live in: tests drive a plugin's tables directly, no kernel.
 //
-// One PluginHost loads one plugin and owns its `self`; a test calls the table. Texts of log() and fail() are kept,
-// param() is answered from a map, the clock is a number that the test sets (or the real one). Any thread may call into
+// One PluginHost loads one plugin and owns its `self`; a test calls the table. Texts of log() and fail() are kept, and
+// param() is answered from a map. The clock is a number that the test sets, or the real one. Any thread may call into
 // the host table.
 #pragma once
 #include <consort/plugin.h>

@@ -1,5 +1,5 @@
-// The transport inproc with a thread for each rank: messages of all lengths, peers that leave while long ones are
-// copied, memory that is unregistered under a GET. Nothing here measures time; waiting threads yield.
+// The transport inproc with a thread for each rank. Messages have all lengths, peers leave while long ones are copied,
+// memory is unregistered under a GET. Nothing here measures time; waiting threads yield.
 #include <poll.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// call.hpp — a call of an application into the double: takes the lock, checks whether the call is allowed, turns
+// call.hpp — a call of an application into the double. It takes the lock, checks whether the call is allowed, and turns
 // exceptions into the results of Level Zero.
 #pragma once
 #include <cstring>

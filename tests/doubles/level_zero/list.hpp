@@ -1,7 +1,7 @@
 // list.hpp — immediate command lists: a thread each, which executes commands as soon as they may be.
 //
-// As in Level Zero the commands of a list are ordered by events and barriers alone: among those that may run next one
-// is taken at random, so that a program that relies on another order fails.
+// As in Level Zero the commands of a list are ordered by events and barriers alone. One of the commands that may run
+// next is taken at random, so that a program that relies on another order fails.
 #pragma once
 #include "machine.hpp"
 

@@ -1,7 +1,7 @@
 // spirv_run.cpp — executes a kernel: group after group, within one each work item up to the next barrier.
 //
-// On the caller's thread. Values stand in one array for each work item, kLanes words for each id; functions do not call
-// themselves in OpenCL C, so one array is enough for all of them.
+// On the caller's thread. Values stand in one array for each work item, kLanes words for each id. Functions do not call
+// themselves in OpenCL C, so one array is enough.
 #include <cmath>
 #include <cstring>
 

@@ -2,8 +2,8 @@
 // each after a latency, so that issuing and completing are separate.
 //
 // Shows the promises of the driver ABI for asynchronous devices: in-order queues, tickets between queues that the
-// device waits for, back-pressure, event fds, failing ops, a lost device. The device's one mutex guards everything,
-// except the running of an op. Not for speed.
+// device waits for, back-pressure. Also event fds, failing ops and a lost device. The device's one mutex guards
+// everything, except the running of an op. Not for speed.
 #include "stream.h"
 
 #include <consort/driver.h>

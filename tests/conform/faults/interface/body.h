@@ -1,5 +1,5 @@
-/* body.h — a small correct interface, lines of bytes with a pitch, and the faults that are planted in it: each source here
- * defines one FAULT_… and is a plugin of its own; its first line names the rule that it breaks. */
+/* body.h — a small correct interface, lines of bytes with a pitch, and the faults that are planted in it. Each source here
+ * defines one FAULT_… and is a plugin of its own. Its first line names the rule that it breaks. */
 #include <consort/layouts.h>
 #include <consort/samples.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* body.h — a small correct transport between ranks of one process, and the faults that are planted in it: each source here
- * defines one FAULT_… and is a plugin of its own; its first line names the rule that it breaks.
+/* body.h — a small correct transport between ranks of one process, and the faults that are planted in it. Each source here
+ * defines one FAULT_… and is a plugin of its own. Its first line names the rule that it breaks.
  *
  * One lock for everything, which is held while bytes are copied. Of each rank: what has come for it and waits (sent), what it
  * waits for (receives), what it has to tell (told). */
