@@ -19,9 +19,12 @@ class ExecutionMemory : public GraphMemory {
   bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {  // the same for one access
     return (a.mode & CONSORT_M_SCRATCH) && a.datum->bytes && grants_scratch(space);
   }
-  // Stages the data of a popped task into f.views. OK: all valid and pinned. AGAIN: in flight; the task arrives in the
-  // worker's mailbox. < 0: impossible; error text set, with `blamed`.
+  // Stages the data of a popped task. OK: all valid and pinned, and in f.views. AGAIN: in flight; the task arrives in the
+  // worker's mailbox, and begin() follows. < 0: impossible; error text set, with `blamed`.
   virtual consort_status stage(ThreadState &, Worker &, Frame &, Task *, Datum **blamed) noexcept = 0;
+  // Continues after AGAIN: fills f.views, and gives back the frame's implementation (f.call.impl, f.picked) as it was
+  // then. < 0: its data cannot be brought; error text set, with `blamed`.
+  virtual consort_status begin(Frame &, Task *, Datum **blamed) noexcept = 0;
   // For a task of a lost device: restores its data as before its start. False: data that it changed exist nowhere else.
   virtual bool undo(ThreadState &, Task *) noexcept = 0;
   virtual bool valid_in(const Datum &, uint32_t space) const noexcept = 0;  // [any] takes no lock

@@ -10,7 +10,10 @@ namespace consort {
 
 struct Executor;
 
-// The exceptional cases; checks everything again.
+// Returns whether the task was popped before, and has waited for its data since.
+inline bool is_staged(const Task &t) noexcept { return t.extra && t.extra->staging; }
+
+// The exceptional cases; checks everything again. A task that has waited for its data continues behind that wait.
 consort_status prepare_odd(Execution &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
 
 // Fills f.call and f.fn. < 0: the task failed and the failure is recorded; call complete(). > 0: it has to wait, and no

@@ -209,7 +209,7 @@ Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
   // Tasks with complete data first. Of the others, only as many as fetch their data meanwhile: memory granted to more
   // would be missing for these.
   const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Executor::kAhead;
-  Task *first = follow_.take(rt_.tasks, links_, [](const Task &t) { return t.extra && t.extra->staging; });
+  Task *first = follow_.take(rt_.tasks, links_, is_staged);
   if (!first && !full) first = follow_.take(rt_.tasks, links_, [](const Task &) { return true; });
   if (Task *t = first) {
     *team = t->extra ? t->extra->team : CONSORT_NONE;
@@ -274,7 +274,7 @@ bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
     // A followed task is still linked to its predecessors: it runs elsewhere after they have ended, as they may.
     if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
     if (give_away(rt_, thread, worker_, t)) return true;
-    if (!t->extra || !t->extra->staging) {  // else prepare() reports the state of its data
+    if (!is_staged(*t)) {  // else prepare() reports the state of its data
       consort_status s = fail_if_doomed(rt_, t);
       if (s >= 0) s = check_inputs(rt_, worker_, t);
       if (s >= 0) s = refuse_everywhere(rt_, worker_, t);
@@ -282,7 +282,7 @@ bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
       return true;
     }
   }
-  if (!load(thread, t, &impl)) return true;
+  if (!is_staged(*t) && !load(thread, t, &impl)) return true;
   Slot *slot = free_.back();
   if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
     return true;  // it waits for something else and will be issued again

@@ -49,17 +49,18 @@ consort_status Memory::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, 
   MemoryParts &parts = *parts_;
   MemoryLock lock(parts.mutex);
   if (!t->extra) thread.rt.tasks.make_extra(t);
-  if (!t->extra->staging) {
-    parts.hints.take_up();  // hints about replicas that may go
-    if (parts.tasks.admit(thread, w, t) == Outcome::kPending) {
-      w.staging.fetch_add(1, std::memory_order_relaxed);
-      if (parts.policy.has_questions()) parts.release(thread, lock);
-      return CONSORT_AGAIN;
-    }
-  }
-  return parts.tasks.begin(t, f, blamed);
+  parts.hints.take_up();  // hints about replicas that may go
+  if (parts.tasks.admit(thread, w, t, f) != Outcome::kPending) return parts.tasks.begin(t, f, blamed);
+  w.staging.fetch_add(1, std::memory_order_relaxed);
+  if (parts.policy.has_questions()) parts.release(thread, lock);
+  return CONSORT_AGAIN;
 } catch (const std::bad_alloc &) {
   return set_error(CONSORT_E_NOMEM, "no memory for the record of a task's data");
+}
+
+consort_status Memory::begin(Frame &f, Task *t, Datum **blamed) noexcept {
+  MemoryLock lock(parts_->mutex);
+  return parts_->tasks.begin(t, f, blamed);
 }
 
 bool Memory::reserve(Task *t, size_t data) noexcept { return HostStaging::reserve(t, data); }

@@ -97,9 +97,12 @@ class Memory final : public ExecutionMemory {
   bool manages(uint32_t space) const noexcept override;
   // [any] Returns whether scratch memory is granted with the task's data. Else DataTable provides it.
   bool grants_scratch(uint32_t space) const noexcept override;
-  // Stages the data of a popped task into f.views. OK: all valid and pinned. AGAIN: in flight; the task arrives in the
-  // worker's mailbox. < 0: impossible; error text set, with `blamed`.
+  // Stages the data of a popped task. OK: all valid and pinned, and in f.views. AGAIN: in flight; the task arrives in the
+  // worker's mailbox, and begin() follows. < 0: impossible; error text set, with `blamed`. Precondition: not staged yet.
   consort_status stage(ThreadState &, Worker &, Frame &, Task *, Datum **blamed) noexcept override;
+  // Continues after AGAIN: fills f.views, and gives back the frame's implementation (f.call.impl, f.picked) as it was
+  // then. < 0: its data cannot be brought; error text set, with `blamed`.
+  consort_status begin(Frame &, Task *, Datum **blamed) noexcept override;
   // Makes the record for up to `data` data of a hold, an unregistration or a step, so that its turn cannot fail.
   // Precondition: the task has its Extra. Returns false if out of memory.
   bool reserve(Task *, size_t data) noexcept override;

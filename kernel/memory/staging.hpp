@@ -39,6 +39,8 @@ struct Staging {
   std::vector<Scratch> scratch = {};
   uint64_t reach = 0;                 // spaces whose replicas its unit can access
   uint32_t awaited = 0;           // number of transfers
+  uint32_t impl = 0;              // the implementation that its task will run (Frame)
+  bool picked = false;            // the policy chose it
   float rank = 0;                 // ns: length of the critical path behind the task, if known
   bool granted = false;           // its memory is allocated and its replicas are pinned
   consort_status status = 0;      // < 0: why it was refused

@@ -53,8 +53,10 @@ std::unique_ptr<Staging> TaskStaging::working_set(const ThreadState &thread, Wor
   return s;
 }
 
-Outcome TaskStaging::admit(const ThreadState &thread, Worker &w, Task *t) {
+Outcome TaskStaging::admit(const ThreadState &thread, Worker &w, Task *t, const Frame &f) {
   Staging &s = *(t->extra->staging = working_set(thread, w, t).release());
+  s.impl = f.call.impl;
+  s.picked = f.picked;
   stagings_.add(s);
   return admission_.admit(s);
 }
@@ -85,6 +87,8 @@ consort_status TaskStaging::begin(Task *t, Frame &f, Datum **blamed) noexcept {
       if (item.datum == d) f.views[i] = item.replica->view;
   }
   for (const auto &own : s.scratch) f.views[own.access] = own.replica->view;
+  f.call.impl = s.impl;
+  f.picked = s.picked;
   return CONSORT_OK;
 }
 

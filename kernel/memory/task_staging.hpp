@@ -16,11 +16,11 @@ class TaskStaging {
       : cache_(cache), outlook_(outlook), records_(records), eviction_(eviction), stagings_(stagings),
         admission_(admission), requests_(requests) {}
 
-  // Makes the working set of a popped task and admits it, as Admission::admit(). Precondition: the task has its Extra.
-  // May throw.
-  Outcome admit(const ThreadState &, Worker &, Task *);
-  // A task with a complete staging starts: data that it writes become valid there alone. Fills f.views. < 0: it was
-  // refused; error text set, with `blamed`.
+  // Makes the working set of a popped task and admits it, as Admission::admit(). Keeps the frame's implementation until
+  // begin(). Precondition: the task has its Extra. May throw.
+  Outcome admit(const ThreadState &, Worker &, Task *, const Frame &);
+  // A task with a complete staging starts: data that it writes become valid there alone. Fills f.views and the
+  // implementation. < 0: it was refused; error text set, with `blamed`.
   consort_status begin(Task *, Frame &, Datum **blamed) noexcept;
   // A staged task ends: its data may be evicted. `wrote`: a task without a body whose datum the application wrote.
   void end(Task *, bool wrote) noexcept;

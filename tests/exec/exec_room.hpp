@@ -37,6 +37,7 @@ class HostMemory final : public consort::ExecutionMemory {
                        consort::Datum **) noexcept override {
     return CONSORT_OK;
   }
+  consort_status begin(consort::Frame &, consort::Task *, consort::Datum **) noexcept override { return CONSORT_OK; }
   bool undo(consort::ThreadState &, consort::Task *) noexcept override { return false; }
   bool valid_in(const consort::Datum &, uint32_t) const noexcept override { return true; }
   bool busy() const noexcept override { return false; }
