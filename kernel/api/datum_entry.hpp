@@ -1,6 +1,7 @@
 // datum_entry.hpp — access from C to one datum: finds it by its handle and keeps it alive for the call.
 #pragma once
 #include "api/entry.hpp"
+#include "graph/access_order.hpp"
 #include "graph/submit.hpp"
 
 namespace consort {
@@ -15,6 +16,29 @@ inline consort_status check_description(const consort_data_desc *desc, const voi
     return set_error(CONSORT_E_INVAL, "no interface is named; consort plugins lists what there is");
   if (!desc->args && desc->args_bytes) return set_error(CONSORT_E_INVAL, "args is NULL, but args_bytes is not 0");
   return CONSORT_OK;
+}
+
+// Gives a new datum the order that consort_runtime_set_ordered() has set, then returns its id in *out. Removes the datum
+// if out of memory. Precondition: no other thread uses it yet.
+inline consort_status give_out(Runtime &rt, Datum &d, consort_data_id *out) noexcept {
+  if (!rt.ordered_data.load(std::memory_order_relaxed)) [[unlikely]] {
+    AccessOrder *const order = discipline_of(d);
+    if (!order) {
+      d.home.store(0, std::memory_order_release);  // pairs with find_home()
+      rt.data.remove(d);
+      return set_error(CONSORT_E_NOMEM, "no memory for a datum's discipline");
+    }
+    order->ordered = false;
+    mark_odd(d);
+  }
+  out->v = d.pub.id;
+  return CONSORT_OK;
+}
+
+// Registers the datum. May throw.
+inline consort_status add_datum(Runtime &rt, const consort_data_desc &desc, uint32_t home, consort_data_id *out) {
+  auto d = rt.data.add(desc, home);
+  return d ? give_out(rt, **d, out) : set_error(d.error());
 }
 
 // Runs ask() without a lock, then f(datum) under the datum's right, so that it cannot be unregistered meanwhile. Both

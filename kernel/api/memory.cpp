@@ -49,12 +49,7 @@ consort_status consort_register_in(consort_runtime *shell, const consort_data_de
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "no driver moves bytes to space '%s': a home is in one that consort topo shows a link to",
                       rt->topology->space_name(space));
-  return guarded([&]() -> consort_status {
-    auto d = rt->data.add(*desc, of_host ? rt->topology->home() : space);
-    if (!d) return set_error(d.error());
-    out->v = (*d)->pub.id;
-    return CONSORT_OK;
-  });
+  return guarded([&] { return add_datum(*rt, *desc, of_host ? rt->topology->home() : space, out); });
 }
 
 consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, uint32_t space, int32_t priority,

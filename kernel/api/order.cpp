@@ -203,9 +203,7 @@ consort_status consort_register_like(consort_runtime *shell, consort_data_id lik
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return with_datum(*rt, like, [&](Datum &d) -> consort_status {
     auto made = rt->data.add_like(d, DataTable::kShown, name);
-    if (!made) return set_error(made.error());
-    out->v = (*made)->pub.id;
-    return CONSORT_OK;
+    return made ? give_out(*rt, **made, out) : set_error(made.error());
   });
 }
 

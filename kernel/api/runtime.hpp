@@ -8,6 +8,7 @@
 #pragma once
 #include <consort/consort.h>
 
+#include <atomic>
 #include <memory>
 
 #include "exec/idle_pump.hpp"
@@ -21,6 +22,7 @@ struct Runtime : DataManagement {
   ~Runtime();  // precondition: no task is pending; joins all threads
 
   CopyCodelets copying{*this};
+  std::atomic<bool> ordered_data{true};    // of data registered from now on. relaxed: it publishes nothing
   IdlePump idle_pump{*this};               // virtual time
 
  private:

@@ -144,12 +144,7 @@ consort_status consort_register(consort_runtime *shell, const consort_data_desc 
   const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_description(desc, out); s < 0) return s;
-  return guarded([&]() -> consort_status {
-    auto d = rt->data.add(*desc);
-    if (!d) return set_error(d.error());
-    out->v = (*d)->pub.id;
-    return CONSORT_OK;
-  });
+  return guarded([&] { return add_datum(*rt, *desc, rt->topology->home(), out); });
 }
 
 // The status of the root cause; E_POISONED would be that of its consequences.

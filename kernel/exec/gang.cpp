@@ -467,7 +467,7 @@ void Gangs::end_told(Executor &w, Gang &g, consort_status s) noexcept {
   }
   if (g.run.model) rt_.models->end(w, g.run, g.t0, t1, s >= 0, g.team);
   if (g.watcher.instance) rt_.policy.tell_finished(g.watcher, w, {g.name, s, 0, g.t0, t1, 0, 0});
-  if (rt_.profile)
+  if (rt_.profile && g.t0)
     for (const uint32_t m : g.team->members) rt_.executors[m]->count_busy(g.t0, t1);
   trace(rt_, *g.task, g.name, w.id, 1, t1);
 }

@@ -313,7 +313,7 @@ consort_status observed_body(Execution &rt, Executor &w, Frame &f, Task *t) noex
   const bool told = rt.policy.observes();
   Models::Run run;
   if (rt.models->in_use()) run = rt.models->begin(w, f, *t);
-  const bool timed = rt.profile || rt.run_observer || told || run.cell || run.counted;
+  const bool profiled = rt.profile, timed = profiled || rt.run_observer || told || run.cell || run.counted;
   const uint64_t t0 = timed ? rt.clock.now() : 0;
   trace(rt, *t, name, w.id, 0, t0);
   ThreadState &thread = *rt.this_thread();
@@ -329,7 +329,7 @@ consort_status observed_body(Execution &rt, Executor &w, Frame &f, Task *t) noex
   if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && here);
   // A body that waited was reported when its wait began.
   if (own.watcher.instance) rt.policy.tell_finished(own.watcher, w, {name, status, 0, t0, t1, 0, 0});
-  if (rt.profile) w.count_busy(t0, t1 - std::min(own.waited_ns, t1 - t0));
+  if (profiled) w.count_busy(t0, t1 - std::min(own.waited_ns, t1 - t0));
   trace(rt, *t, name, w.id, 1, t1);
   return status;
 }

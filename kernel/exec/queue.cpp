@@ -561,7 +561,7 @@ void Queue::tell(const Slot &slot, const consort_done &done, consort_status stat
     told.status = status;
     rt_.policy.tell_finished(slot.watcher, worker_, told);
   }
-  if (rt_.profile) worker_.count_busy(done.t0, done.t1);
+  if (rt_.profile && (slot.op.flags & CONSORT_OPF_TIME)) worker_.count_busy(done.t0, done.t1);
   if (rt_.run_observer) {
     // If the device's clock differs from the runtime's, the op is taken to have just ended.
     constexpr uint64_t kLongAgo = 10'000'000'000;

@@ -20,6 +20,7 @@ void Scheduling::wake(const consort_wake &want) noexcept {
 }
 
 void Scheduling::choose_paths() noexcept {
+  const std::lock_guard lock(paths_mutex);
   observed.store(profile || trace_fn || run_observer || policy.observes() || models->in_use(), std::memory_order_relaxed);
   codelets.allow_short_way(!shared_domains && !policy.looks_ahead() && !graph_observer);
   keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "model/models.hpp"
 #include "sched/policy.hpp"
@@ -18,7 +19,7 @@ struct Scheduling : Core {
   // Wakes up to want.k sleeping workers of those in want.bits. Any thread.
   void wake(const consort_wake &want) noexcept;
   // Decides which tasks may use the fast submission path, and whether starts and ends are reported. Called after each
-  // change of the policy, the models or the observers.
+  // change of the policy, the models, the observers or `profile`. Any thread.
   void choose_paths() noexcept;
 
   GraphObserver *graph_observer = nullptr; // called at each submission; nullptr: none. Set at the start
@@ -26,6 +27,8 @@ struct Scheduling : Core {
   // whether a submitter may hold back ready tasks (graph/link_steps.hpp); relaxed: a hint. A byte: g++ 12 does not
   // inline the load of an atomic bool everywhere
   std::atomic<uint8_t> keep_back{false};
+
+  std::mutex paths_mutex;                  // of choose_paths(): the last of two calls sees both changes
 
   // -- in the order of construction --
   Policy policy;

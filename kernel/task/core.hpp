@@ -56,7 +56,7 @@ struct Core : Platform {
   alignas(64) const uint64_t number;       // never reused in a process
   const bool asymmetric;
   bool detect_repeats = false;
-  bool profile = false;
+  RelaxedValue<bool> profile = false;      // times are taken; changes under Scheduling::paths_mutex
   RelaxedValue<uint32_t> window = 0;       // of each submitting thread; grows with the first policy that looks ahead
   uint32_t return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
   uint64_t spin_ns = 0;                    // the longest time that an idle thread spins before it sleeps

@@ -1,4 +1,6 @@
 // COMMUTE and accesses without order, alone and mixed with REDUX (ACC-05, ACC-06, DEP-04, RED-01).
+#include <consort/settings.h>
+
 #include <random>
 
 #include "api/sums.hpp"
@@ -199,6 +201,39 @@ TEST(Unordered, AccessesAddNoDependences) {  // DEP-04
     EXPECT_OK(consort_data_set_ordered(rt, x, 1));
     EXPECT_OK(consort_unregister(rt, x));
   }
+}
+
+TEST(Unordered, DefaultHoldsForLaterRegistrations) {  // DEP-03
+  Rt rt(workers("2"));
+  Bodies bodies;
+  Gate gate;
+  int64_t v[3] = {};
+  std::atomic<int> ran{0};
+  const auto before = variable_of(rt, &v[0]);
+  int32_t was = 7;
+  EXPECT_OK(consort_runtime_set_ordered(rt, 0, &was));
+  EXPECT_EQ(was, 1);
+  const auto loose = variable_of(rt, &v[1]);
+  EXPECT_OK(consort_runtime_set_ordered(rt, 1, &was));
+  EXPECT_EQ(was, 0);
+  const auto after = variable_of(rt, &v[2]);
+  const auto stand = bodies(rt, "stand", [&](const consort_call &) { gate.pass(); return CONSORT_OK; });
+  const auto go = bodies(rt, "go", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+  Desc(stand).rw(before).rw(loose).rw(after).must(rt);
+  Desc(go).rw(loose).must(rt);
+  EXPECT_TRUE(eventually([&] { return ran == 1 && gate.waiting() == 1; }));
+  for (const auto d : {before, after}) {
+    consort_hold hold;
+    EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_acquire(rt, d, CONSORT_M_R, 1'000'000, &hold));
+    Desc(go).rw(d).must(rt);
+  }
+  Desc(go).rw(loose).must(rt);
+  EXPECT_TRUE(eventually([&] { return ran == 2; }));
+  gate.open();
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(ran, 4);
+  for (const auto d : {before, loose, after}) EXPECT_OK(consort_unregister(rt, d));
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_runtime_set_ordered(nullptr, 1, nullptr));
 }
 
 TEST(Unordered, UnregisterWaitsForAllAccesses) {

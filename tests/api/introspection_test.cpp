@@ -1,5 +1,6 @@
 // Looking: counts, workers, explanations, the trace; and the manual pump, where the same seed gives the same run.
 #include <consort/clock.h>
+#include <consort/settings.h>
 
 #include "api/introspection.hpp"
 
@@ -67,6 +68,39 @@ TEST(Introspection, ProfileMeasuresBusyTime) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_GE(worker(rt, 0).busy_ns, 4'000'000u);
   EXPECT_LT(worker(rt, 0).busy_ns, 20'000'000'000u);
+}
+
+// PFL-01. Also within a running task: only tasks that start while it is on are counted.
+TEST(Introspection, ProfileIsSwitchedWhileTasksRun) {
+  Rt rt(Pairs{{"workers", "1"}});
+  std::vector<uint64_t> told;  // the times of starts
+  ASSERT_OK(consort_trace(rt, [](void *user, const consort_trace_event *e) {
+    if (e->what == 0) static_cast<std::vector<uint64_t> *>(user)->push_back(e->t_ns);
+  }, &told));
+  Bodies body;
+  const auto nap = body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(5ms), CONSORT_OK; });
+  const auto run = [&] {
+    Desc(nap).must(rt);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    return worker(rt, 0).busy_ns;
+  };
+  EXPECT_EQ(run(), 0u);
+  int32_t was = 7;
+  ASSERT_OK(consort_runtime_set_profile(rt, 1, &was));
+  EXPECT_EQ(was, 0);
+  const uint64_t once = run();
+  EXPECT_GE(once, 4'000'000u);
+  ASSERT_OK(consort_runtime_set_profile(rt, 0, &was));
+  EXPECT_EQ(was, 1);
+  EXPECT_EQ(run(), once) << "what was counted stays";
+  Desc(body(rt, "switch on", [&](const consort_call &) { return consort_runtime_set_profile(rt, 1, nullptr); })).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(worker(rt, 0).busy_ns, once) << "it started before";
+  EXPECT_GE(run(), once + 4'000'000);
+  ASSERT_EQ(told.size(), 5u);
+  for (const size_t off : {0, 2, 3}) EXPECT_EQ(told[off], 0u);
+  for (const size_t on : {1, 4}) EXPECT_GT(told[on], 0u);
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_runtime_set_profile(nullptr, 1, nullptr));
 }
 
 // Tasks that run on the worker while a body waits are counted once.

@@ -30,6 +30,7 @@
 #include <consort/cpp/submitter.hpp>
 #include <consort/cpp/task.hpp>
 #include <consort/cpp/use.hpp>
+#include <consort/settings.h>
 
 #include <cstdio>
 #include <initializer_list>
@@ -122,6 +123,18 @@ class Runtime : public detail::Submitter {
   // Another policy from here on, while tasks run.
   void set_scheduler(const std::string &name) {
     detail::check(consort_runtime_set_scheduler(control_.need(), name.c_str()));
+  }
+  // Whether tasks that start from here on are timed (the setting `profile`). Returns the value before.
+  bool set_profile(bool on) {
+    int32_t was = 0;
+    detail::check(consort_runtime_set_profile(control_.need(), on, &was));
+    return was != 0;
+  }
+  // Whether data registered from here on begin with the usual order (Data::set_ordered()). Returns the value before.
+  bool set_ordered(bool ordered) {
+    int32_t was = 0;
+    detail::check(consort_runtime_set_ordered(control_.need(), ordered, &was));
+    return was != 0;
   }
 
   // Until no task is ready or running: those left wait for a tag, a hold, or one another.
