@@ -119,7 +119,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
     if (virtual_time && times && CONSORT_HAS_FN(times, consort_times, submit_ns))
       submit_ns = std::max(submit_ns, times->submit_ns(d->self));
   }
-  auto machine = Topology::open(*drivers);
+  auto machine = Topology::open(*drivers, config->flag("device_cores"));
   if (!machine) return machine.error();
   topology = std::move(*machine);
   settle_figures(*this);

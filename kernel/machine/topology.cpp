@@ -21,12 +21,13 @@ Error driver_error(const Plugin &plugin, consort_status status, const char *doin
 
 }  // namespace
 
-Result<std::unique_ptr<Topology>> Topology::open(const std::vector<Plugin *> &drivers) {
+Result<std::unique_ptr<Topology>> Topology::open(const std::vector<Plugin *> &drivers, bool device_cores) {
   auto topology = std::make_unique<Topology>();
   if (auto r = topology->open_devices(drivers); !r) return r.error();
   if (auto r = topology->ask_spaces(); !r) return r.error();
   topology->ask_links();
   if (auto r = topology->ask_units(); !r) return r.error();
+  if (device_cores) topology->set_cores_aside();
   topology->measure_reach();
   topology->freeze();
   return topology;
@@ -180,6 +181,45 @@ Result<void> Topology::ask_units() {
     return error(CONSORT_E_UNSUPPORTED,
                  "no driver offers a unit to run tasks on: check the setting `drivers` and its limits");
   return {};
+}
+
+// Returns the number of the unit whose core is set aside: one near the device, else the last. No unit: its number of
+// units, since one core goes on running tasks.
+size_t Topology::core_for(const Unit &of_device) const noexcept {
+  const auto is_near = [&](const Unit &core) {
+    for (size_t i = 0; i < std::min(core.cpuset.size(), of_device.cpuset.size()); ++i)
+      if (core.cpuset[i] & of_device.cpuset[i]) return true;
+    return false;
+  };
+  size_t found = units_.size(), cores = 0;
+  for (size_t i = 0; i < units_.size(); ++i) {
+    if (!(units_[i].desc.flags & CONSORT_UNIT_INLINE)) continue;
+    ++cores;
+    if (found == units_.size() || is_near(units_[i]) || !is_near(units_[found])) found = i;
+  }
+  return cores > 1 ? found : units_.size();
+}
+
+void Topology::set_cores_aside() {
+  for (size_t i = 0; i < units_.size(); ++i) {
+    if (units_[i].desc.flags & CONSORT_UNIT_INLINE) continue;
+    const size_t core = core_for(units_[i]);
+    if (core == units_.size()) break;
+    if (!units_[core].cpuset.empty()) units_[i].cpuset = std::move(units_[core].cpuset);
+    units_.erase(units_.begin() + static_cast<std::ptrdiff_t>(core));
+    if (core < i) --i;
+  }
+  number_units();
+}
+
+void Topology::number_units() {
+  std::vector<uint32_t> of_class(classes_.size());
+  for (Unit &u : units_) {
+    u.desc.id = static_cast<uint32_t>(&u - units_.data());
+    u.desc.cpuset = u.cpuset.empty() ? nullptr : u.cpuset.data();
+    u.desc.cpuset_words = static_cast<uint32_t>(u.cpuset.size());
+    u.name = u.desc.klass + std::to_string(of_class[u.klass]++);
+  }
 }
 
 void Topology::measure_reach() {

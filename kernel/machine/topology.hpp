@@ -63,7 +63,8 @@ class Topology {
  public:
   static constexpr uint32_t kMaxSpaces = 62, kMaxClasses = 64;  // two of the 64 numbers stand for none and many (data_state)
 
-  static Result<std::unique_ptr<Topology>> open(const std::vector<Plugin *> &drivers);
+  // device_cores: for each unit of a device one core of the host runs no tasks, and is that of the unit's thread.
+  static Result<std::unique_ptr<Topology>> open(const std::vector<Plugin *> &drivers, bool device_cores = false);
   Topology() = default;
   Topology(const Topology &) = delete;
   Topology &operator=(const Topology &) = delete;
@@ -102,6 +103,9 @@ class Topology {
   Result<void> ask_spaces();
   void ask_links();
   Result<void> ask_units();
+  void set_cores_aside();
+  size_t core_for(const Unit &of_device) const noexcept;
+  void number_units();
   void measure_reach();
   void freeze();
 

@@ -58,6 +58,8 @@ constexpr consort_param keys[] = {
     {"calibrate_samples", "u32", "10", "1..32",
      "measurements needed for an estimate, for one size, kind of unit and implementation"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},
+    {"device_cores", "bool", "false", nullptr,
+     "for each unit of a device, one core runs no tasks and is that of the unit's thread; one core at least runs tasks"},
     {"teams", "string", "auto", nullptr,
      "workers that may run one task together: by the hardware (auto); the first 2, 3 … up to all, one task at a time "
      "(single); none (off); or lists of numbers, 0-3;4-7"},
