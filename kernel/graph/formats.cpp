@@ -1,17 +1,16 @@
 #include "graph/formats.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "base/last_error.hpp"
 #include "graph/access_phase.hpp"
+#include "graph/format_cost.hpp"
 #include "graph/internal_task.hpp"
 #include "graph/submit_special.hpp"
 
 namespace consort {
 namespace {
-
-Formats *formats_of(const Datum &d) noexcept {
-  const AccessOrder *discipline = discipline_if_any(d);
-  return discipline ? discipline->formats.get() : nullptr;
-}
 
 // Submits a conversion, linked as if it had been submitted at this point.
 consort_status convert(SubmissionDraft &draft, Formats &formats, uint32_t from, uint32_t to) noexcept {
@@ -43,11 +42,6 @@ consort_status convert(SubmissionDraft &draft, Formats &formats, uint32_t from, 
   return CONSORT_OK;
 }
 
-uint32_t conversions(const Formats &formats, uint32_t to, uint32_t mode) noexcept {
-  if (!(mode & CONSORT_M_R) || formats.all[to].holds) return 0;
-  return to == 0 || formats.all[0].holds ? 1 : 2;  // through the first format
-}
-
 consort_status bring(SubmissionDraft &draft, Formats &formats, uint32_t to) noexcept {
   if (formats.all[to].holds) return CONSORT_OK;
   if (!formats.all[0].holds) {
@@ -59,28 +53,29 @@ consort_status bring(SubmissionDraft &draft, Formats &formats, uint32_t to) noex
   return to ? convert(draft, formats, 0, to) : CONSORT_OK;
 }
 
-// Of the classes that could run it, returns the ones whose formats need the fewest conversions of its data.
+// Of the classes that could run it, returns the ones whose formats cost least: the time of the conversions and of the
+// task, if models know all of them, else the number of conversions.
 uint64_t choose_classes(const SubmissionDraft &draft, uint64_t classes) noexcept {
-  uint64_t best = 0, chosen = 0;
-  uint32_t fewest = UINT32_MAX;
-  const auto alike = [&](uint32_t a, uint32_t b) {
+  uint32_t fewest = UINT32_MAX, by_number = 0, by_time = 0;
+  float least = std::numeric_limits<float>::infinity();
+  bool known = true;
+  for (uint64_t left = classes; left; left &= left - 1) {
+    const auto klass = static_cast<uint32_t>(__builtin_ctzll(left));
+    const FormatCost cost = cost_in_class(draft, klass);
+    known &= !std::isnan(cost.ns);
+    if (cost.conversions < fewest) fewest = cost.conversions, by_number = klass;
+    if (cost.ns < least) least = cost.ns, by_time = klass;
+  }
+  const uint32_t best = known ? by_time : by_number;
+  const auto alike = [&](uint32_t klass) {
     for (uint32_t i = 0; i < draft.nclaims; ++i)
-      if (const Formats *f = formats_of(*draft.claims[i].datum); f && f->of_class(a) != f->of_class(b)) return false;
+      if (const Formats *f = formats_of(*draft.claims[i].datum); f && f->of_class(best) != f->of_class(klass)) return false;
     return true;
   };
+  uint64_t chosen = 0;
   for (uint64_t left = classes; left; left &= left - 1) {
     const auto klass = static_cast<uint32_t>(__builtin_ctzll(left));
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < draft.nclaims; ++i)
-      if (const Formats *f = formats_of(*draft.claims[i].datum))
-        n += conversions(*f, f->of_class(klass), draft.claims[i].mode);
-    if (n >= fewest) continue;
-    fewest = n;
-    best = klass;
-  }
-  for (uint64_t left = classes; left; left &= left - 1) {
-    const auto klass = static_cast<uint32_t>(__builtin_ctzll(left));
-    if (alike(static_cast<uint32_t>(best), klass)) chosen |= uint64_t{1} << klass;
+    if (alike(klass)) chosen |= uint64_t{1} << klass;
   }
   return chosen;
 }

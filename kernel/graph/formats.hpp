@@ -33,6 +33,12 @@ struct Formats {
   uint32_t of_class(uint32_t klass) const noexcept;
 };
 
+// nullptr: the datum has one format.
+inline Formats *formats_of(const Datum &d) noexcept {
+  const AccessOrder *discipline = discipline_if_any(d);
+  return discipline ? discipline->formats.get() : nullptr;
+}
+
 // Calls f for the internal formats of a datum.
 template <class F>
 void for_each_other_format(Datum &d, F f) {

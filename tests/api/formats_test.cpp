@@ -5,6 +5,7 @@
 #include <random>
 
 #include <consort/formats.h>
+#include <consort/model.h>
 
 #include "api/harness.hpp"
 
@@ -214,6 +215,47 @@ TEST_P(DataFormats, PolicyPrefersTheValidFormat) {
   Desc(set).w(x).arg(7.0).on(0).must(rt);  // written whole: nothing to convert
   wait();
   EXPECT_EQ(to_lines + to_pairs, 3);
+}
+
+// IFC-12: where models know all times, a conversion is made if the units on its other side gain more than it takes.
+TEST_P(DataFormats, ModelsWeighConversions) {
+  std::vector<double> raw(2 * kN);
+  const consort_matrix_args shape{raw.data(), kN, 2, kN, sizeof(double)};
+  consort_data_desc desc{};  // of the size of the other format, to be named to models
+  desc.size = sizeof desc;
+  desc.interface = "matrix";
+  desc.args = &shape;
+  desc.args_bytes = sizeof shape;
+  consort_data_id as_lines{0};
+  ASSERT_OK(consort_register(rt, &desc, &as_lines));
+  const auto feed = [&](Desc d, uint32_t worker, double ns) {
+    for (int i = 0; i < 16; ++i) ASSERT_OK(consort_model_feed(rt, d.desc(), worker, CONSORT_NONE, CONSORT_MODEL_TIME, ns));
+  };
+  constexpr uint32_t kCore = 0, kGpu = 2;
+  const auto cheap = conversion("cheap", true, "gpu");
+  feed(Desc(to).r(x).w(as_lines), kGpu, 100e6);
+  feed(Desc(cheap).r(x).w(as_lines), kGpu, 1e6);
+  feed(Desc(add).rw(x), kCore, 10e6);
+  by(add, 1);
+  wait();
+  EXPECT_EQ(on_gpu, 0) << "one time is unknown: the fewest conversions";
+  feed(Desc(add).rw(as_lines), kGpu, 0.1e6);
+  by(add, 1);
+  wait();
+  EXPECT_EQ(on_gpu, 0) << "the conversion takes longer than is gained";
+  to = cheap;
+  std::vector<Pair> other(kN);
+  const auto y = pairs(other, "y");
+  Desc(add).rw(y).arg(1.0).must(rt);
+  wait();
+  EXPECT_EQ(on_gpu, 1) << "1.1 ms on the other side against 10";
+  EXPECT_EQ(to_lines, 1);
+  Desc(add).rw(y).arg(1.0).must(rt);
+  wait();
+  EXPECT_EQ(on_gpu, 2);
+  ASSERT_OK(consort_unregister(rt, y));
+  EXPECT_EQ(other[1], (Pair{2, -2}));
+  ASSERT_OK(consort_unregister(rt, as_lines));
 }
 
 TEST_P(DataFormats, ApplicationSeesTheFirstFormat) {

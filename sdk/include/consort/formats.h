@@ -24,10 +24,11 @@ typedef struct consort_format_desc {
 } consort_format_desc;
 #define CONSORT_FORMAT_INIT {sizeof(consort_format_desc), 0, NULL, NULL, NULL, 0, {0}, {0}}
 
-/* Adds one format for a unit class, up to 7 beside the first; classes without a format see the first. Does not wait; tasks submitted
- * before keep their format. If a codelet could run on classes of different formats, its task is bound at submission to the classes that
- * need the fewest conversions. Acquiring, unregistering and the end of the runtime convert the contents to the first format. Scratch
- * (CONSORT_M_SCRATCH) always has the first format. E_UNSUPPORTED with plans, reductions, recordings, or accesses without order. */
+/* Adds one format for a unit class, up to 7 beside the first; classes without a format see the first. Does not wait; tasks
+ * submitted before keep their format. If a codelet could run on classes of different formats, its task is bound at submission
+ * to the classes with the least time of conversions and task, if models know all times, else with the fewest conversions.
+ * Acquiring, unregistering and the end of the runtime convert the contents to the first format. Scratch (CONSORT_M_SCRATCH)
+ * always has the first format. E_UNSUPPORTED with plans, reductions, recordings, or accesses without order. */
 CONSORT_API consort_status consort_data_add_format(consort_runtime *rt, consort_data_id data, const consort_format_desc *desc);
 
 #ifdef __cplusplus
