@@ -59,6 +59,12 @@ def micro_table(rows):
     return "\n\n".join(out) + "\n\n" + bullets([*micro.absolute(rows), *compare.notes(rows)])
 
 
+# What a reader of the README calls them.
+FRONT_NAMES = {"starpu": "StarPU 1.3", "tbb": "oneTBB", "taskflow": "Taskflow"}
+FRONT_TASKS = {"independent": "independent", "chain": "a chain on one datum", "wavefront": "a wavefront, 1000 x 1000",
+               "data4": "four data out of 1,000"}
+
+
 def front_table(rows):
     """Of the README: the headline patterns by two workers, without the sketch."""
     kept = [r for r in rows if r["workers"] == 2 and r["pattern"] in compare.HEADLINE and r["runtime"] in ("consort", *compare.PEERS)]
@@ -70,8 +76,8 @@ def front_table(rows):
             base = by["consort"]["ns_median"]
             cells = [report.number(by[p]["ns_median"]) + (" inline" if by[p].get("inline") else f" ({report.times(by[p]['ns_median'] / base)})")
                      if p in by else "–" for p in runtimes[1:]]
-            lines.append([pattern, f"**{report.number(base)}**", *cells])
-    return markdown(["ns per task", "Consort", *runtimes[1:]], lines)
+            lines.append([FRONT_TASKS.get(pattern, pattern), f"**{report.number(base)}**", *cells])
+    return markdown(["ns per task, with a value", "Consort", *(FRONT_NAMES.get(p, p) for p in runtimes[1:])], lines)
 
 
 def cliffs_table(rows):

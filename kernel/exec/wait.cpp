@@ -139,7 +139,7 @@ consort_status wait_all(Execution &rt, int64_t timeout_ns, uint32_t flags) {
 
 consort_status wait_task(Execution &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
   if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
-  const ThreadState *thread = rt.this_thread_if_any();
+  ThreadState *thread = rt.this_thread_if_any();
   if (thread && thread->task && thread->task->pub.id == name)
     return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
   WaitCondition goal{.rt = rt, .task = name, .call = call};
@@ -148,6 +148,9 @@ consort_status wait_task(Execution &rt, TaskName name, int64_t timeout_ns, uint3
     Group *g = rt.task_at(name)->group;
     if (g && g->parent.load(std::memory_order_relaxed) == thread->task->group) goal.group_of_task = g;
   }
+  if (thread && !thread->task && thread->lease && timeout_ns && !(flags & CONSORT_WAIT_NO_HELP) &&
+      !thread->nholds.load(std::memory_order_relaxed) && run_if_kept(*thread, name) && goal.reached())
+    return CONSORT_OK;
   return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
 }
 

@@ -106,6 +106,9 @@ consort_status wait_for(Execution &, const WaitCondition &, int64_t timeout_ns, 
 bool sleep_until(ThreadState &, const WaitCondition &, const Deadline &, int64_t longest) noexcept;
 // Outside tasks: holds a worker's token until the condition is reached. Returns false if no token was available.
 bool help(ThreadState &, const WaitCondition &, const Deadline &, RecordWait *) noexcept;
+// Outside tasks: if this thread alone knows the task, as the last that it holds back (push_ready()), runs it here like a
+// successor in place. Returns true if it ran it; a later part of the task may still be pending.
+bool run_if_kept(ThreadState &, TaskName) noexcept;
 // Inside a task.
 consort_status wait_inside(ThreadState &, const WaitCondition &, const Deadline &, bool may_help) noexcept;
 // Manual pump: the caller steps the workers.

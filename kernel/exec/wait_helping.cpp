@@ -120,6 +120,29 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
   return true;
 }
 
+bool run_if_kept(ThreadState &thread, TaskName name) noexcept {
+  constexpr uint32_t kTurn = 8;  // each eighth wait steps the worker, for tasks of other threads: a loop keeps the lease
+  if (++thread.kept_waits % kTurn == 0) return false;
+  Execution &rt = execution_of(thread.rt);
+  Executor *const w = executor_of(thread.lease);
+  if (!w || rt.manual || w->called.load(std::memory_order_acquire) || !w->lease_to_held(thread)) return false;
+  thread.seat = w;
+  Task *const t = w->nkept ? w->kept[w->nkept - 1] : nullptr;
+  const bool mine = t && t->pub.id == name && (t->pub.where >> w->klass & 1) && !t->codelet->for_teams() &&
+                    rt.policy.may_bypass(w->id, *t);
+  if (mine) {
+    --w->nkept;
+    push_kept(rt, *w);  // the others need not wait for its end
+    Frame frame(*w);
+    w->run(thread, frame, t, CONSORT_NONE);
+    settle_down(rt, thread);
+  }
+  if (thread.seat == w) w->held_to_lease(thread);
+  else thread.lease = nullptr;  // its body waited, and another thread has the worker now
+  thread.seat = nullptr;
+  return mine;
+}
+
 // -- inside a task --------------------------------------------------------------------------------------------
 
 namespace {

@@ -92,6 +92,7 @@ struct ThreadState {
   bool asking = false;                // inside a codelet's can_execute(); in_callback is then true, too
   uint8_t watched = 0;                // submissions use the slow path because they are observed (kWatched*)
   uint32_t lease_tries = 0;
+  uint32_t kept_waits = 0;            // waits for a task that this thread held back: see run_if_kept()
   uint32_t polls = 0;                 // virtual time: consecutive waits of timeout 0 that found nothing; see exec/pump.cpp
   bool gave_way = false;              // the window was exceeded at the last check: nothing could end without this thread
   uint32_t depth = 0;                 // nesting of waits inside tasks on this thread's stack

@@ -1,0 +1,99 @@
+// A thread that submits a task and waits for it at once runs that task itself, past the policy, where it may. What it
+// runs, what it leaves to others, and that no other thread waits for ever because of it.
+#include "api/harness.hpp"
+
+using namespace consort_test;
+
+namespace {
+
+struct OwnTaskWait : ::testing::Test {
+  Rt rt{{{"workers", "1"}, {"cpu.topology", kFourCores}}};
+  Bodies body;
+  std::atomic<int> ran{0}, here{0};
+  const std::thread::id me = std::this_thread::get_id();
+  consort_codelet_id count = body(rt, "count", [this](const consort_call &) {
+    here += std::this_thread::get_id() == me;
+    ++ran;
+    return CONSORT_OK;
+  });
+};
+
+TEST_F(OwnTaskWait, RunsOnTheWaitingThread) {
+  constexpr int kTasks = 2000;
+  for (int i = 0; i < kTasks; ++i) ASSERT_OK(consort_task_wait(rt, Desc(count).must(rt), kLong, 0));
+  EXPECT_EQ(ran, kTasks);
+  EXPECT_GT(here, kTasks / 2) << "the worker has the first ones, until its lease is given";
+}
+
+TEST_F(OwnTaskWait, EarlierTasksOfTheThreadRunToo) {
+  for (int round = 0; round < 300; ++round) {
+    for (int i = 0; i < 4; ++i) Desc(count).must(rt);
+    ASSERT_OK(consort_task_wait(rt, Desc(count).must(rt), kLong, 0));
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(ran, 1500);
+}
+
+TEST_F(OwnTaskWait, SuccessorsFollow) {
+  int x = 0;
+  const auto d = variable_of(rt, &x, "x");
+  const auto inc = body(rt, "inc", [&x](const consort_call &) { return ++x, CONSORT_OK; });
+  for (int round = 0; round < 300; ++round) {
+    const auto first = Desc(inc).rw(d).must(rt);
+    const auto second = Desc(inc).rw(d).must(rt);
+    ASSERT_OK(consort_task_wait(rt, first, kLong, 0));
+    ASSERT_OK(consort_task_wait(rt, second, kLong, 0));
+  }
+  EXPECT_OK(consort_unregister(rt, d));
+  EXPECT_EQ(x, 600);
+}
+
+TEST_F(OwnTaskWait, FailureIsAnswered) {
+  const auto fails = body(rt, "fails", [](const consort_call &) { return consort_fail(CONSORT_E_IO, "no paper"); });
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_OK(consort_task_wait(rt, Desc(count).must(rt), kLong, 0));
+    ASSERT_SAYS(CONSORT_E_IO, consort_task_wait(rt, Desc(fails).must(rt), kLong, 0), "no paper");
+  }
+}
+
+TEST_F(OwnTaskWait, BodyThatWaitsInsideKeepsNothing) {
+  const auto outer = body(rt, "outer", [&](const consort_call &) {
+    return consort_task_wait(rt, Desc(count).must(rt), kLong, 0);
+  });
+  for (int i = 0; i < 200; ++i) ASSERT_OK(consort_task_wait(rt, Desc(outer).must(rt), kLong, 0));
+  EXPECT_EQ(ran, 200);
+}
+
+TEST_F(OwnTaskWait, NoHelpLeavesTheTaskToTheWorker) {
+  for (int i = 0; i < 100; ++i) ASSERT_OK(consort_task_wait(rt, Desc(count).must(rt), kLong, CONSORT_WAIT_NO_HELP));
+  EXPECT_EQ(here, 0);
+}
+
+// The loop has the lease of the only worker all the time, and a wait that runs its own task alone passes by the tasks of
+// the other thread. Counted in turns of the loop, not in time: between the submission by the other thread and the body.
+TEST_F(OwnTaskWait, LoopDoesNotPassByTasksOfAnotherThread) {
+  constexpr size_t kTasks = 51, kTurns = 64;
+  std::atomic<bool> over{false};
+  std::atomic<uint64_t> turns{0}, submitted{0};
+  std::vector<uint64_t> late;
+  const auto look = body(rt, "look", [&](const consort_call &) { return late.push_back(turns - submitted), CONSORT_OK; });
+  const auto turn = [&] {
+    ++turns;
+    return consort_task_wait(rt, Desc(count).must(rt), kLong, 0);
+  };
+  for (int i = 0; i < 100; ++i) ASSERT_OK(turn());
+  std::thread other([&] {
+    for (size_t i = 0; i < kTasks; ++i) {
+      submitted = turns.load();
+      EXPECT_OK(consort_task_wait(rt, Desc(look).must(rt), kLong, CONSORT_WAIT_NO_HELP));
+    }
+    over = true;
+  });
+  while (!over) ASSERT_OK(turn());
+  other.join();
+  ASSERT_EQ(late.size(), kTasks);
+  std::sort(late.begin(), late.end());
+  EXPECT_LT(late[kTasks / 2], kTurns);
+}
+
+}  // namespace
