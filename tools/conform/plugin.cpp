@@ -132,6 +132,7 @@ void MemoryMarks::mark() {
   heap_.reserve(kMost + 2), mapped_.reserve(kMost + 2);  // reserved, so that measuring does not change the result
   heap_.push_back(CONSORT_SAN ? 0 : info.uordblks + info.hblkhd);  // large blocks have mappings of their own
   mapped_.push_back(CONSORT_SAN ? 0 : mapped_bytes());
+  if (heap_.size() > kLeast && grew()) usleep(kNap);  // a thread of the plugin may free later, and wait for a core
 }
 
 static size_t count_entries(const char *folder) {

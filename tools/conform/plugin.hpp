@@ -100,6 +100,7 @@ class MemoryMarks {
   size_t growth() const { return growth_of(heap_) >= bytes_ ? growth_of(heap_) : growth_of(mapped_); }  // of a part
 
  private:
+  static constexpr uint32_t kNap = 5'000;                // us, between two parts once memory looks as if it leaked
   static constexpr size_t kRow = 4;                      // parts: delayed frees of a thread even out
   bool grew() const { return growth_of(heap_) >= bytes_ || growth_of(mapped_) >= 4096 * size_t{rounds_}; }
   bool has_time() const;
