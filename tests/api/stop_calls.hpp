@@ -12,6 +12,7 @@
 #include <consort/pinned.h>
 #include <consort/replay.h>
 #include <consort/reports.h>
+#include <consort/settings.h>
 #include <consort/teams.h>
 
 #include "api/harness.hpp"
@@ -246,6 +247,9 @@ inline const std::vector<StopCall> &stop_calls() {
       // -- the rest --
       CONSORT_STOP_CALL("set_scheduler", static std::atomic<uint32_t> turn{0}; static const char *const names[] = {"eager", "lws"};
                         return consort_runtime_set_scheduler(s.rt, names[turn.fetch_add(1) % 2]);),
+      CONSORT_STOP_CALL("set_profile", static std::atomic<uint32_t> turn{0};
+                        return consort_runtime_set_profile(s.rt, turn.fetch_add(1) % 2, nullptr);),
+      CONSORT_STOP_CALL("set_ordered", int32_t was; return consort_runtime_set_ordered(s.rt, 1, &was);),
       CONSORT_STOP_CALL("get_info", auto i = sized<consort_info>(); return consort_get_info(s.rt, &i);),
       CONSORT_STOP_CALL("get_worker", auto i = sized<consort_worker_info>(); return consort_get_worker(s.rt, 0, &i);),
       CONSORT_STOP_CALL("get_space", auto i = sized<consort_space_info>(); auto u = sized<consort_space_use>();
