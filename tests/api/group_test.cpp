@@ -261,7 +261,9 @@ TEST_F(Groups, DestroyedGroupEndsTheWaitForItAndNotItsSuccessors) {
     second.open();
     EXPECT_TRUE(eventually([&] { return told > 0; }, 2000ms)) << "round " << round;
     waiter.join();
-    if (answer.status != CONSORT_OK) EXPECT_TRUE(answered(CONSORT_E_STALE, answer, {"destroyed while it was waited for"}));
+    if (answer.status != CONSORT_OK) {
+      EXPECT_TRUE(answered(CONSORT_E_STALE, answer, {"destroyed while it was waited for"}));
+    }
     ASSERT_OK(consort_group_wait(rt, next, kLong, 0));
     ASSERT_OK(consort_group_destroy(rt, next));
     EXPECT_OK(consort_codelet_remove(rt, opens_first));
