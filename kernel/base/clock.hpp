@@ -2,8 +2,8 @@
 //
 // Real mode reads the system's monotonic clock. In stepped mode time changes only by advance(), so a run pumped by one
 // thread is reproducible. In virtual time the pump advances it to the next event of a simulated machine, and nowhere
-// else. Any thread may read; one thread at a time advances. chance() yields a seeded sequence and is called by the pump
-// alone.
+// else. Any thread may read. One thread at a time pumps; others may add what their submissions cost meanwhile. Stepped
+// time never goes back. chance() yields a seeded sequence and is called by the pump alone.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -20,14 +20,16 @@ class Clock {
   bool stepped() const noexcept { return stepped_; }
   void advance(uint64_t ns) noexcept { stepped_ns_.fetch_add(ns, std::memory_order_relaxed); }
   void advance_to(uint64_t ns) noexcept {
-    if (ns > stepped_ns_.load(std::memory_order_relaxed)) stepped_ns_.store(ns, std::memory_order_relaxed);
+    uint64_t before = stepped_ns_.load(std::memory_order_relaxed);
+    while (before < ns && !stepped_ns_.compare_exchange_weak(before, ns, std::memory_order_relaxed)) {
+    }
   }
   uint64_t chance() noexcept;                               // next number of the seeded sequence
 
  private:
   const bool stepped_;
   uint64_t chance_;
-  std::atomic<uint64_t> stepped_ns_{0};  // relaxed: one pump at a time advances it
+  std::atomic<uint64_t> stepped_ns_{0};  // relaxed: it orders nothing; it only rises
 };
 
 // A point in time after which a wait ends. timeout < 0: never.

@@ -19,7 +19,7 @@ struct Execution : TaskGraph {
   std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange logs; others read a hint
   // Manual pump: the thread that steps now. Used as a lock: the acquire in PumpTurn pairs with the release at its end.
   std::atomic<ThreadState *> pumping{nullptr};
-  std::atomic<uint64_t> charged{0};        // virtual time: submissions accounted for; relaxed: one exchange accounts
+  std::atomic<uint64_t> charged{0};        // virtual time: submissions accounted for; relaxed: only rises
 
   // -- in the order of construction --
   Gangs gangs;

@@ -154,8 +154,11 @@ bool pump_all(Execution &rt, ThreadState &thread, uint64_t latest) noexcept {
 
 void charge_submissions(Execution &rt) noexcept {
   if (!rt.submit_ns) return;
-  const uint64_t all = rt.submitted(), before = rt.charged.exchange(all, std::memory_order_relaxed);
-  if (all > before) rt.clock.advance((all - before) * rt.submit_ns);
+  const uint64_t all = rt.submitted();
+  uint64_t before = rt.charged.load(std::memory_order_relaxed);  // only rises: another thread may have summed later
+  while (before < all && !rt.charged.compare_exchange_weak(before, all, std::memory_order_relaxed)) {
+  }
+  if (before < all) rt.clock.advance((all - before) * rt.submit_ns);
 }
 
 void step_for_polls(Execution &rt) noexcept {

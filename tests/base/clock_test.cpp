@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace consort {
 namespace {
 
@@ -17,6 +19,25 @@ TEST(Clock, SteppedTimeStandsStill) {
   EXPECT_EQ(clock.now(), begin + 250) << "never backwards";
   clock.advance_to(begin + 300);
   EXPECT_EQ(clock.now(), begin + 300);
+}
+
+// A thread that begins a wait adds what its submissions cost, while another thread pumps.
+TEST(Clock, SteppedTimeLosesNothingWhileTwoThreadsAdvanceIt) {
+  constexpr uint64_t kTimes = 2'000'000, kFar = 1'000'000;
+  Clock clock(true, 0);
+  std::atomic<bool> over{false};
+  uint64_t back = 0;
+  std::thread other([&] {
+    for (uint64_t i = 0; i < kTimes; ++i) {
+      const uint64_t before = clock.now();
+      clock.advance(kFar);
+      back += clock.now() < before + kFar;
+    }
+    over = true;
+  });
+  while (!over) clock.advance_to(clock.now() + 1);
+  other.join();
+  EXPECT_EQ(back, 0u) << "times that it went back";
 }
 
 TEST(Clock, RealTimeGoesOn) {
