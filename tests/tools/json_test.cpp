@@ -166,7 +166,7 @@ std::vector<std::string> below(const std::string &help) {
 
 // The commands come from the tool itself: a new one without --json fails here, unless it prints no data.
 TEST_F(JsonTool, EveryDataCommandHasJson) {
-  const std::set<std::string> no_data = {"completion", "help"};  // a script, and text for people
+  const std::set<std::string> no_data = {"completion", "help", "run"};  // a script, text for people, a program's own output
   std::vector<std::string> open = below(run("help").out);
   ASSERT_GE(open.size(), 14u);
   int found = 0;
