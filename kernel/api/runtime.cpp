@@ -26,13 +26,14 @@ namespace {
 
 Runtime &runtime_of(void *user) { return static_cast<Runtime &>(*static_cast<Core *>(user)); }
 
-const void *service(void *, const consort_plugin *, const char *id) {
+const void *service(void *user, const consort_plugin *, const char *id) {
   static constexpr consort_threads threads = {sizeof(consort_threads), 0, [](const consort_host *h) {
                                                 const ThreadState *t = runtime_of(host_user(h)).this_thread_if_any();
                                                 return t ? number_of(t->seat) : CONSORT_NONE;
                                               }};
   if (!id) return nullptr;
   if (std::strcmp(id, CONSORT_THREADS_ID) == 0) return &threads;
+  if (std::strcmp(id, CONSORT_BOOT_ID) == 0) return boot_service(runtime_of(user));
   return std::strcmp(id, CONSORT_SCHED_ID) == 0 ? sched_services() : nullptr;
 }
 uint64_t now(void *user) { return runtime_of(user).clock.now(); }
@@ -47,6 +48,9 @@ void completed(void *user, uint64_t token, const consort_done *done, uint32_t n)
 
 void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
   if (what == CONSORT_EV_DEVICE_LOST && object) runtime_of(user).lost.add(static_cast<uint32_t>(object - 1));  // its token
+  if (what == CONSORT_EV_PEER_LOST || what == CONSORT_EV_PEER_UP)
+    if (Job *job = runtime_of(user).joining.load(std::memory_order_acquire); job && object == Connection::kToken)
+      return job->event(what, static_cast<uint32_t>(detail));
   static constexpr const char *kNames[] = {
       "", "a device is lost", "a device is up", "a peer is lost", "a peer is up", "a capacity has changed"};
   runtime_of(user).log(what == CONSORT_EV_DEVICE_LOST ? 0 : 2,
@@ -61,6 +65,7 @@ void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c) : DataManagement(n, std::move(c)) {
   set_graph_kinds(kinds);
   set_replay_kinds(kinds);
+  set_message_kind(kinds);
   window_wait = make_window_wait();
   put_off_ends = make_put_off_ends();
   idle_stepper = &idle_pump;
@@ -199,6 +204,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
 
 Runtime::~Runtime() {
   idle_pump.end();
+  job.reset();  // the other ranks are told
   stopping.store(true, std::memory_order_seq_cst);
   for (auto &w : executors) w->tell_threads_to_stop();
   for (auto &w : executors) w->join();

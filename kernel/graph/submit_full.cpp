@@ -290,4 +290,53 @@ consort_status submit_special(TaskGraph &rt, ThreadState &thread, consort_data_i
   if (ready) release_ready(rt, thread, t);
   return CONSORT_OK;
 }
+
+consort_status submit_message(TaskGraph &rt, ThreadState &thread, const MessageTask &m, TaskName *name) noexcept {
+  Datum *const d = m.data.v ? rt.data.find(m.data) : nullptr;
+  if (m.data.v && (!d || !DataTable::is(*d, m.data))) return refuse_datum(m.data);
+  Group *group = thread.task ? thread.task->group : &rt.groups.standard();
+  if (m.group.v && !(group = rt.groups.find(m.group)))
+    return set_error(CONSORT_E_STALE, "the group was destroyed: its handle is stale");
+  Task *t = thread.take_lent();
+  if (!t) return no_memory();
+  blank_special(t, TaskKind::kMessage);
+  t->pub.flags |= CONSORT_TK_INTERNAL;
+  std::memcpy(t->payload + m.own_at, &m.own, sizeof m.own);
+  SubmissionDraft draft(rt, thread, t);
+  if (m.done) {
+    draft.extra().done = m.done;
+    draft.extra().done_arg = m.done_arg;
+  }
+  if (d && rt.data.placement) {
+    draft.extra();
+    if (!rt.graph_memory->reserve(t, 1)) return no_memory();
+  }
+  if (d) {
+    t->pub.naccess = 1;
+    *t->accesses() = {&d->pub, m.mode, 0};
+    draft.few[0] = {d, m.mode};
+    draft.nclaims = 1;
+  }
+  take_names(draft, *group);
+  if (name) *name = t->pub.id;
+  bool ready;
+  {
+    const SubmissionRight right(rt, thread, draft.claims, draft.nclaims);
+    if (d) {
+      if (!DataTable::is(*d, m.data))
+        return set_error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
+      if (const consort_status s = enter_phases(draft); s < 0) return s;
+      if (reserve_links(draft) < 0) return no_memory();
+      if (draft.formatted) settle_formats(draft);
+    }
+    count_in(thread, *group);
+    Linker linker(rt, t);
+    link(draft, linker);
+    ready = let_go(rt, t, linker, pending::kGuard);
+    draft.t = nullptr;
+  }
+  if (ready) release_ready(rt, thread, t);
+  return CONSORT_OK;
+}
+
 }  // namespace consort

@@ -21,4 +21,17 @@ consort_status submit_special(TaskGraph &, ThreadState &, consort_data_id, uint3
                               TaskName *name = nullptr, consort_granted_fn *granted = nullptr, void *arg = nullptr,
                               const Turn *turn = nullptr) noexcept;
 
+// kMessage (remote/message.hpp): on one datum, or on none (a null handle). `own` is kept in its record, own_at bytes into
+// the payload. Nothing cancels it.
+struct MessageTask {
+  consort_data_id data;
+  uint32_t mode;
+  consort_group_id group;                 // null: as of a task
+  consort_done_fn *done;
+  void *done_arg;
+  void *own;
+  size_t own_at;
+};
+consort_status submit_message(TaskGraph &, ThreadState &, const MessageTask &, TaskName *name) noexcept;
+
 }  // namespace consort

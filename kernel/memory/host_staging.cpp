@@ -54,7 +54,7 @@ Outcome HostStaging::stage(Task *t) noexcept try {
 Outcome HostStaging::stage_hold(Task *t, Datum &d) {
   const bool contents = records_.of(d).valid && has_contents(d);
   Staging &s = open(t, topology_.home());
-  if (!(t->bits & kMore)) s.thread = t->thread;
+  if (t->kind == TaskKind::kHold && !(t->bits & kMore)) s.thread = t->thread;
   // A hold that reads unwritten data fails elsewhere. Capacity: reserve()
   s.items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return admit(s);

@@ -1,0 +1,22 @@
+// placement.hpp — the sequence of a job: on which rank a task runs, and what moves between ranks for it.
+//
+// All ranks call these functions with the same arguments in the same order, so each rank knows what the others do, without
+// a message. Inside Job::Sequence, which the functions enter.
+#pragma once
+#include <consort/distributed.h>
+
+#include "task/thread_state.hpp"
+
+namespace consort {
+
+struct Distribution;
+class Job;
+
+consort_status submit_distributed(Distribution &, Job &, const consort_task_desc &, const consort_place *, consort_task_id *) noexcept;
+consort_status distribute(Distribution &, Job &, consort_data_id, uint64_t tag, uint32_t owner) noexcept;
+consort_status migrate(Distribution &, Job &, consort_data_id, uint32_t owner) noexcept;
+consort_status fetch(Distribution &, Job &, consort_data_id, uint32_t rank) noexcept;
+consort_status flush(Distribution &, Job &, consort_data_id) noexcept;
+consort_status owner_of(Job &, consort_data_id, uint32_t *owner, uint64_t *tag) noexcept;
+
+}  // namespace consort
