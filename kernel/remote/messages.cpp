@@ -490,9 +490,8 @@ std::string Job::describe(TaskName name) {
 
 void set_message_kind(Kinds &kinds) noexcept {
   static constexpr KindTable message{
-      .label = [](const Task &t) noexcept {
-        static constexpr const char *kNames[] = {"send", "receive", "barrier"};
-        return kNames[static_cast<size_t>(Message::of(t).kind)];
+      .label = [](const Task &t) noexcept {  // also when the Message is gone
+        return !t.pub.naccess ? "barrier" : t.pub.access[0].mode == CONSORT_M_W ? "receive" : "send";
       },
       .bring = [](Core &core, Task *t) noexcept { return distribution_of(core).job->bring(t); },
       .ready = [](Core &core, ThreadState &thread, Task *t, ReadyBatch &) noexcept {

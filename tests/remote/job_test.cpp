@@ -44,6 +44,7 @@ TEST(Job, RanksKnowOneAnother) {
       EXPECT_STREQ(host, mine);
     }
     EXPECT_EQ(consort_job_rank(me.rt, 4, nullptr), CONSORT_E_INVAL);
+    EXPECT_EQ(consort_job_barrier(me.rt, CONSORT_FOREVER), CONSORT_OK) << consort_error();  // none leaves before
   });
 }
 

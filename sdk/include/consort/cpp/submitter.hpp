@@ -19,6 +19,8 @@
 
 namespace consort::inline face {
 
+class Job;
+
 namespace detail {
 
 // What a Runtime has for tasks.
@@ -30,7 +32,7 @@ class Submitter : public Registry {
   // codelet's parameters. Waits only while the window of pending tasks is full. Throws Error; the task is not submitted
   // then.
   template <class S, class... A>
-  Task submit(const Codelet<S> &codelet, const A &...given) { return route<Task>(nullptr, codelet, given...); }
+  Task submit(const Codelet<S> &codelet, const A &...given) { return route<Task>(kPlain, codelet, given...); }
   template <class S, class... A>
   Task submit(const Options &options, const Codelet<S> &codelet, const A &...given) {
     return route<Task>(&options, codelet, given...);
@@ -54,7 +56,7 @@ class Submitter : public Registry {
   // What submit() would send, to be sent with others.
   template <class S, class... A>
   Submission prepare(const Codelet<S> &codelet, const A &...given) {
-    return route<Submission>(nullptr, codelet, given...);
+    return route<Submission>(kPlain, codelet, given...);
   }
   template <class S, class... A>
   Submission prepare(const Options &options, const Codelet<S> &codelet, const A &...given) {
@@ -72,7 +74,7 @@ class Submitter : public Registry {
   // A task that does nothing: done when all before it on these data are, and `after`.
   template <class V, uint32_t M, class... U>
   Task sync_point(Use<V, M> first, U... more) {
-    return send<Task>(nullptr, {}, claim<true>(first), claim<true>(more)...);
+    return send<Task>(kPlain, {}, claim<true>(first), claim<true>(more)...);
   }
   template <class... U>
   Task sync_point(const Options &options, U... uses) { return send<Task>(&options, {}, claim<true>(uses)...); }
@@ -84,6 +86,8 @@ class Submitter : public Registry {
   ~Submitter() = default;
 
  private:
+  friend class consort::Job;              // whose submissions go through Placed
+  static constexpr const Options *kPlain = nullptr;
   // A use or value as it is given → as its parameter wants it.
   template <bool Passed, class V, uint32_t M>
   detail::Claim<Passed> claim(const Use<V, M> &use) const {
@@ -136,14 +140,14 @@ class Submitter : public Registry {
     }
   }
 
-  // Out: a Task, submitted, or a Submission, to be kept.
-  template <class Out, class S, class... A>
-  Out route(const Options *options, const Codelet<S> &codelet, const A &...given) {
+  // Out: a Task, submitted, or a Submission, to be kept. O: Options, or Placed.
+  template <class Out, class O, class S, class... A>
+  Out route(const O *options, const Codelet<S> &codelet, const A &...given) {
     if constexpr (std::is_same_v<S, Untyped>) return send<Out>(options, codelet.id(control_), bind_untyped(given)...);
     else return route_typed<Out>(options, codelet, std::index_sequence_for<A...>{}, given...);
   }
-  template <class Out, class S, std::size_t... J, class... A>
-  Out route_typed(const Options *options, const Codelet<S> &codelet, std::index_sequence<J...>, const A &...given) {
+  template <class Out, class O, class S, std::size_t... J, class... A>
+  Out route_typed(const O *options, const Codelet<S> &codelet, std::index_sequence<J...>, const A &...given) {
     using Table = detail::ParamTable<S>;
     constexpr bool token[] = {detail::is_token_use<A>..., false};
     constexpr auto nth = [](const bool *tokens, std::size_t j) {
@@ -157,8 +161,8 @@ class Submitter : public Registry {
       return send<Out>(options, codelet.id(control_), bind<Table, nth(token, J)>(given)...);
     else return {};
   }
-  template <class Out, class... W>
-  Out send(const Options *options, consort_codelet_id codelet, const W &...things) {
+  template <class Out, class O, class... W>
+  Out send(const O *options, consort_codelet_id codelet, const W &...things) {
     constexpr uint32_t most_uses = (detail::claims<W> + ... + 0u), most_args = sizeof...(W) - most_uses;
     consort_use uses[most_uses + 1];
     consort_arg args[most_args + 1];
@@ -177,7 +181,8 @@ class Submitter : public Registry {
       return send_now(options, codelet, most_uses ? uses : nullptr, nuses, most_args ? args : nullptr, nargs);
     }
   }
-  [[gnu::always_inline]] Task send_now(const Options *options, consort_codelet_id codelet, const consort_use *uses, uint32_t nuses,
+  template <class O>
+  [[gnu::always_inline]] Task send_now(const O *given, consort_codelet_id codelet, const consort_use *uses, uint32_t nuses,
                                        const consort_arg *args, uint32_t nargs) {
     consort_task_desc d;
     d.size = CONSORT_TASK_BRIEF;
@@ -190,13 +195,18 @@ class Submitter : public Registry {
     d.priority = 0;
     d.worker = CONSORT_NONE;
     d.group = {};
+    const Options *const options = options_of(given);
     if (options) detail::fill(d, *options);
     consort_task_id id{};
     consort_runtime *rt = control_.need();
+    if constexpr (!std::is_same_v<O, Options>) return given->submit(rt, d);
     if (options && options->in_order()) return send_in_order(rt, d, *options);
     detail::check(consort_submit(rt, &d, &id));
     return {rt, id};
   }
+  static const Options *options_of(const Options *options) noexcept { return options; }
+  template <class O>
+  static const Options *options_of(const O *placed) noexcept { return placed->options; }
   [[gnu::noinline]] static Task send_in_order(consort_runtime *rt, consort_task_desc &d, const Options &o) {
     detail::InOrder in_order;
     in_order.take(rt, o);

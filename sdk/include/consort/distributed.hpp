@@ -1,0 +1,154 @@
+// consort/distributed.hpp — Job: one program on several ranks, for C++. distributed.h says what each call does.
+//
+// Beside consort.hpp, which does not include it:
+//   consort::Runtime rt;
+//   consort::Job job(rt);                               // started by `consort run -n 4 -- program`
+//   auto x = rt.vector<double>(n, "x");
+//   job.distribute(x, 1, 0);                            // tag 1; lives at rank 0
+//   job.submit(scale, consort::rw(x), 3.0);             // on all ranks; runs where x lives
+//   rt.wait_all();
+// A failing call throws consort::Error. One thread at a time submits to the job. A Job must not outlive its Runtime.
+#ifndef CONSORT_DISTRIBUTED_HPP
+#define CONSORT_DISTRIBUTED_HPP
+#include <consort/consort.hpp>
+#include <consort/distributed.h>
+
+#include <optional>
+#include <string>
+
+namespace consort::inline face {
+
+// Where a task of a job runs. By default: where the data live that it writes.
+class Place {
+ public:
+  Place() noexcept = default;
+  static Place rank(uint32_t rank) noexcept {
+    Place p;
+    p.place_.flags = CONSORT_PLACE_RANK, p.place_.rank = rank;
+    return p;
+  }
+  // On the rank that owns x.
+  template <class V>
+  static Place of(const Data<V> &x) noexcept {
+    Place p;
+    p.place_.flags = CONSORT_PLACE_DATA, p.place_.data = x.id();
+    return p;
+  }
+  const consort_place *c() const noexcept { return &place_; }  // For the C API.
+
+ private:
+  consort_place place_ = CONSORT_PLACE_INIT;
+};
+
+namespace detail {
+
+// A submission to a job, in place of Options.
+struct Placed {
+  const Options *options;
+  const Place &place;
+
+  Task submit(consort_runtime *rt, consort_task_desc &d) const {
+    InOrder in_order;
+    const bool more = options && options->in_order();
+    if (more) in_order.take(rt, *options), in_order.put(d, *options);
+    consort_task_id id{};
+    check(consort_job_submit(rt, &d, place.c(), &id));
+    in_order.sent = id.v || !more;
+    return {rt, id};
+  }
+};
+
+}  // namespace detail
+
+// This rank of a job. The constructor joins it on all ranks; the runtime leaves it when it stops.
+class Job {
+ public:
+  explicit Job(Runtime &rt, const char *transport = nullptr) : rt_(rt) {
+    consort_job_desc d = CONSORT_JOB_DESC_INIT;
+    d.transport = transport;
+    detail::check(consort_job_join(rt.c(), &d));
+    info_.size = sizeof info_;
+    detail::check(consort_job_get(rt.c(), &info_));
+  }
+  Job(const Job &) = delete;
+  Job &operator=(const Job &) = delete;
+
+  uint32_t rank() const noexcept { return info_.rank; }                    // Of this process, from 0.
+  uint32_t ranks() const noexcept { return info_.nranks; }                 // How many there are.
+  std::string transport() const { return info_.transport; }                // "" in a job of one rank.
+  // The name of a rank's host. Throws Error (E_PEER_LOST) if that rank was lost.
+  std::string host(uint32_t rank) const {
+    const char *name = nullptr;
+    detail::check(consort_job_rank(rt_.c(), rank, &name));
+    return name;
+  }
+
+  // x is the same datum on all ranks, under this tag; its contents live at `owner`.
+  template <class V>
+  void distribute(const Data<V> &x, uint64_t tag, uint32_t owner) {
+    detail::check(consort_data_distribute(rt_.c(), x.id(), tag, owner));
+  }
+  template <class V>
+  uint32_t owner(const Data<V> &x) const {  // Of a datum of the job.
+    uint32_t owner = 0;
+    detail::check(consort_data_owner(rt_.c(), x.id(), &owner, nullptr));
+    return owner;
+  }
+  template <class V>
+  void migrate(const Data<V> &x, uint32_t owner) { detail::check(consort_data_migrate(rt_.c(), x.id(), owner)); }  // On all ranks: a new owner.
+  template <class V>
+  void fetch(const Data<V> &x, uint32_t rank) { detail::check(consort_data_fetch(rt_.c(), x.id(), rank)); }  // On all ranks: x is at `rank`, too.
+  template <class V>
+  void flush(const Data<V> &x) { detail::check(consort_data_flush(rt_.c(), x.id())); }  // On all ranks: copies are dropped.
+  void flush_all() { detail::check(consort_data_flush(rt_.c(), {})); }                  // Of all data of the job.
+
+  // As Runtime::submit(), on all ranks in the same order. The task is empty on ranks that do not run it.
+  template <class S, class... A>
+  Task submit(const Codelet<S> &codelet, const A &...given) {
+    return submit(Place(), codelet, given...);
+  }
+  template <class S, class... A>
+  Task submit(const Options &options, const Codelet<S> &codelet, const A &...given) {
+    return submit(Place(), options, codelet, given...);
+  }
+  // Not where the written data live.
+  template <class S, class... A>
+  Task submit(const Place &place, const Codelet<S> &codelet, const A &...given) {
+    const detail::Placed placed{nullptr, place};
+    return static_cast<detail::Submitter &>(rt_).template route<Task>(&placed, codelet, given...);
+  }
+  template <class S, class... A>
+  Task submit(const Place &place, const Options &options, const Codelet<S> &codelet, const A &...given) {
+    const detail::Placed placed{&options, place};
+    return static_cast<detail::Submitter &>(rt_).template route<Task>(&placed, codelet, given...);
+  }
+
+  // Messages: tasks that read or write x. The n-th send of a tag to a rank goes to the n-th receive of that tag there.
+  template <class V>
+  Task send(const Data<V> &x, uint32_t to, uint64_t tag, Done done = {}) { return message(consort_send, x.id(), to, tag, done); }
+  template <class V>
+  Task receive(const Data<V> &x, uint32_t from, uint64_t tag, Done done = {}) {
+    return message(consort_receive, x.id(), from, tag, done);
+  }
+  // Returns when all ranks have called it. Does not wait for tasks.
+  void barrier() { detail::check(consort_job_barrier(rt_.c(), CONSORT_FOREVER)); }
+  bool barrier_for(Timeout timeout) { return detail::in_time(consort_job_barrier(rt_.c(), timeout.ns())); }  // False: time ran out.
+  void abort(const std::string &why) { detail::check(consort_job_abort(rt_.c(), why.c_str())); }  // Asks the launcher to end all ranks.
+
+ private:
+  using Submit = consort_status(consort_runtime *, const consort_message *, consort_task_id *);
+  Task message(Submit *submit, consort_data_id x, uint32_t peer, uint64_t tag, const Done &done) {
+    consort_message m = CONSORT_MESSAGE_INIT;
+    m.data = x, m.rank = peer, m.tag = tag;
+    m.done = done.fn(), m.done_arg = done.arg();
+    consort_task_id id{};
+    detail::check(submit(rt_.c(), &m, &id));
+    return {rt_.c(), id};
+  }
+
+  Runtime &rt_;
+  consort_job_info info_{};
+};
+
+}  // namespace consort::inline face
+#endif
