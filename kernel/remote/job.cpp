@@ -40,8 +40,8 @@ consort_status Job::join(Distribution &rt, const JobSettings &settings) noexcept
     return set_error(CONSORT_E_BUSY, "this runtime has joined a job already");
   const auto opened = job->open(settings);
   if (!opened) {
+    job.reset();  // the transport may tell of events until then
     rt.joining.store(nullptr, std::memory_order_release);
-    job->connection_.reset();
     return set_error(opened.error());
   }
   rt.job = std::move(job);
@@ -101,7 +101,11 @@ Result<void> Job::open(const JobSettings &settings) {
     theirs.resize(n);
     if (auto connected = connection_->connect(r, theirs); !connected) return connected;
   }
-  return meet(deadline);
+  if (auto met = meet(deadline); !met) return met;
+  // No rank goes on, and perhaps leaves, while others still connect.
+  thread_ = std::thread([this] { run(); });
+  if (const consort_status s = boot_.fence(host, deadline); s < 0) return last_error(s);
+  return {};
 }
 
 Result<void> Job::meet(uint64_t deadline) {
@@ -121,7 +125,6 @@ Result<void> Job::meet(uint64_t deadline) {
       return error(CONSORT_E_TIMEOUT, std::to_string(ranks() - 1 - up_) + " ranks were not connected in time: join_seconds");
     if (!did) parker_.wait(kLook / 10);
   }
-  thread_ = std::thread([this] { run(); });
   return {};
 }
 

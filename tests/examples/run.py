@@ -58,11 +58,17 @@ CASES = {
     'filters': (r'sum [\d.]+, largest error \S+$',
                 ['', '--rows 1 --cols 1 --steps 1', '--rows 3 --bands 9',
                  '--rows 41 --cols 7 --bands 6 --steps 13'], True),
+    'ring': (r'ring: \d+ turns on \d+ ranks, the token is \d+$', ['', '--turns 1', '--turns 300'], True),
+    'diffusion': (r'bands on \d+ ranks, \d+ steps, largest error 0$', ['', '--n 1 --bands 1', '--n 37 --bands 9 --steps 21'], True),
+    'block_cyclic': (r'on \d+ x \d+ ranks, rank \d+ has \d+, largest error \S+$',
+                     ['', '--n 1', '--n 8 --tile 9', '--n 131 --tile 17'], True),
     'nbody': (r'drift of momentum \S+, largest error \S+$',
               ['', '--n 1', '--n 3 --blocks 7', '--n 101 --blocks 4'], True),
 }
 
 
+# Those that are for several ranks, too.
+RANKS = {'ring', 'diffusion', 'block_cyclic'}
 # Simulated devices, with a memory of their own, run the same functions as the CPU.
 AT_HOME = {'fork_join',  # its tasks wait in their bodies, which a device's must not
            'openmp_scal', 'regression'}  # teams, and measurements, of cores
@@ -225,6 +231,21 @@ class Example(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, f'{classes}: {done.stdout}{done.stderr}')
                 self.assertRegex(done.stdout, r'simulated time [^\0]*\nresults +not computed: ')
                 self.assertNotIn('WRONG', done.stderr)
+
+    def test_on_several_ranks(self):
+        consort = os.path.join(os.path.dirname(os.path.abspath(PROGRAM)), 'consort')
+        if NAME not in RANKS or not os.path.exists(consort):
+            return
+        if not os.path.exists(os.path.join(os.path.dirname(PROGRAM), '../lib/consort/plugins/shm.so')):
+            self.skipTest('the transport shm is not built here')
+        for ranks in (1, 2, 4, 7):
+            for line in self.runs if ranks == 4 else self.runs[-1:]:
+                done = subprocess.run([consort, 'run', '-n', str(ranks), '--', PROGRAM, *line.split()], capture_output=True,
+                                      text=True, timeout=120)
+                self.assertEqual((done.returncode, done.stderr), (0, ''), f'{ranks} ranks, {line}: {done.stdout}')
+                self.assertRegex(done.stdout, re.compile(self.words, re.M))
+                on = re.search(r'on (\d+)(?: x (\d+))? ranks', done.stdout)
+                self.assertEqual(int(on[1]) * int(on[2] or 1), ranks)
 
     def test_a_policy_of_its_own_is_used_and_others_may_be(self):
         if NAME == 'scheduler':
