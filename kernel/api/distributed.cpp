@@ -112,6 +112,22 @@ consort_status consort_data_flush(consort_runtime *shell, consort_data_id data) 
   return with_job(shell, ApiCall::kBegins, [&](Runtime &rt, Job &job) { return flush(rt, job, data); });
 }
 
+consort_status consort_data_scatter(consort_runtime *shell, const consort_data_id *data, uint32_t n, uint32_t root) {
+  return with_job(shell, ApiCall::kBegins, [&](Runtime &rt, Job &job) { return scatter(rt, job, data, n, root); });
+}
+
+consort_status consort_data_gather(consort_runtime *shell, const consort_data_id *data, uint32_t n, uint32_t root) {
+  return with_job(shell, ApiCall::kBegins, [&](Runtime &rt, Job &job) { return gather(rt, job, data, n, root); });
+}
+
+consort_status consort_data_broadcast(consort_runtime *shell, consort_data_id data) {
+  return with_job(shell, ApiCall::kBegins, [&](Runtime &rt, Job &job) { return broadcast(rt, job, data); });
+}
+
+consort_status consort_data_reduce(consort_runtime *shell, const consort_data_id *parts, uint32_t n, consort_codelet_id combine) {
+  return with_job(shell, ApiCall::kBegins, [&](Runtime &rt, Job &job) { return reduce(rt, job, parts, n, combine); });
+}
+
 consort_status consort_job_submit(consort_runtime *shell, const consort_task_desc *task, const consort_place *place,
                                   consort_task_id *out) {
   return with_job(shell, ApiCall::kBegins, [&](Runtime &rt, Job &job) -> consort_status {

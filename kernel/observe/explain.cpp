@@ -84,6 +84,7 @@ std::string describe_live(Observation &rt, TaskName name) {
     return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
   if (n == 0 || n >= pending::kGuard) {
     if (std::string team = rt.gangs.describe(name); !team.empty()) return team;
+    if (std::string message = rt.job ? rt.job->describe(name) : std::string(); !message.empty()) return message;
     const std::string memory = rt.execution_memory->describe(name);
     return memory.empty() ? released() : memory + describe_kept_room(rt, name);
   }

@@ -18,7 +18,7 @@ bool Job::begin_barrier(Message &m) {
   const auto failed = failed_barriers_.find(m.key.tag);
   std::string why = failed == failed_barriers_.end() ? "" : failed->second;
   for (uint32_t r = 0; r < ranks() && why.empty(); ++r)
-    if (peers_[r].is_lost && (!peers_[r].has_left || needs(m, r))) why = lost_text(r);
+    if (peers_[r].is_lost && needs(m, r)) why = lost_text(r);
   if (!why.empty()) {
     fail_barrier(m, why);
     return true;

@@ -229,7 +229,7 @@ void Job::lost(uint32_t r, const char *how) try {
       fail_at_end(*m, CONSORT_E_PEER_LOST, lost_text(r));
   const auto open = open_barriers_;
   for (auto &[number, m] : open)
-    if (!p.has_left || needs(*m, r)) fail_barrier(*m, lost_text(r));
+    if (needs(*m, r)) fail_barrier(*m, lost_text(r));
 } catch (const std::bad_alloc &) {
   rt_.log(kLogError, "no memory to end the messages of a lost rank");
 }

@@ -18,6 +18,10 @@ consort_status refuse_rank(const Job &job, uint32_t rank) noexcept {
   return set_errorf(CONSORT_E_INVAL, "the job has no rank %u: there are %u, from 0", rank, job.ranks());
 }
 
+consort_status refuse_local_task() noexcept {
+  return set_error(CONSORT_E_INVAL, "the task uses no datum of the job: consort_data_distribute(), or consort_submit()");
+}
+
 bool reads(uint32_t mode) noexcept { return mode & CONSORT_M_R; }
 bool writes(uint32_t mode) noexcept { return mode & CONSORT_M_W; }
 
@@ -61,6 +65,36 @@ class Moves {
     }
     return drop_copy(o);
   }
+  // The contents go from the owner to all ranks. The parent of a rank in the tree is its distance from the owner without
+  // the lowest bit. What a rank had before is overwritten, since its parent does not know of it.
+  consort_status spread(Owned &o) {
+    const uint32_t n = job_.ranks(), distance = (me_ + n - o.owner) % n, lowest = distance & -distance;
+    if (distance) {
+      const uint32_t parent = distance - lowest;
+      if (const consort_status s = receive(o, (parent + o.owner) % n); s < 0) return s;
+      o.has_copy = true;
+    }
+    uint32_t step = 1;
+    while (2 * step < n) step *= 2;
+    for (; step; step /= 2) {
+      if ((distance && step >= lowest) || distance + step >= n) continue;
+      if (const consort_status s = send(o, (distance + step + o.owner) % n); s < 0) return s;
+    }
+    for (uint32_t r = 0; !distance && r < n; ++r) o.add_holder(r);
+    return CONSORT_OK;
+  }
+  // The contents at `root` become those of the owner.
+  consort_status give(Owned &o, uint32_t root) {
+    if (o.owner == me_) o.drop_holders();
+    if (root == o.owner) return me_ == root ? CONSORT_OK : drop_copy(o);
+    if (o.owner == me_) {
+      o.add_holder(root);
+      return receive(o, root);
+    }
+    if (me_ != root) return drop_copy(o);
+    o.has_copy = true;
+    return send(o, o.owner);
+  }
   consort_status drop_copy(Owned &o) {
     o.drop_holders();
     if (!std::exchange(o.has_copy, false)) return CONSORT_OK;
@@ -83,16 +117,37 @@ class Moves {
   const uint32_t me_;
 };
 
+// The rank that owns most bytes of the task's data; of equal ones the lowest. A datum has the same size on all ranks.
+uint32_t rank_of_most_bytes(Distribution &rt, Job &job, const consort_task_desc &d) noexcept {
+  uint32_t best = CONSORT_NONE;
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < d.nuses; ++i) {
+    const Owned *candidate = job.owners.find(d.uses[i].data);
+    if (!candidate) continue;
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < d.nuses; ++k)
+      if (const Owned *o = job.owners.find(d.uses[k].data); o && o->owner == candidate->owner)
+        bytes += rt.data.find(d.uses[k].data)->pub.bytes;
+    if (best != CONSORT_NONE && (bytes < most || (bytes == most && candidate->owner > best))) continue;
+    best = candidate->owner, most = bytes;
+  }
+  return best;
+}
+
 // The rank that runs the task, in *out.
-consort_status choose_rank(Job &job, const consort_task_desc &d, const consort_place *place, uint32_t *out) noexcept {
+consort_status choose_rank(Distribution &rt, Job &job, const consort_task_desc &d, const consort_place *place, uint32_t *out) noexcept {
   if (place && place->flags) {
     if (place->flags == CONSORT_PLACE_RANK) {
       if (place->rank >= job.ranks()) return refuse_rank(job, place->rank);
       *out = place->rank;
       return CONSORT_OK;
     }
+    if (place->flags == CONSORT_PLACE_BYTES) {
+      *out = rank_of_most_bytes(rt, job, d);
+      return *out == CONSORT_NONE ? refuse_local_task() : CONSORT_OK;
+    }
     if (place->flags != CONSORT_PLACE_DATA)
-      return set_errorf(CONSORT_E_INVAL, "place->flags is 0x%x: CONSORT_PLACE_RANK or CONSORT_PLACE_DATA, or 0", place->flags);
+      return set_errorf(CONSORT_E_INVAL, "place->flags is 0x%x: one of CONSORT_PLACE_RANK, _DATA and _BYTES, or 0", place->flags);
     const Owned *o = job.owners.find(place->data);
     if (!o) return refuse_datum_of_job(place->data);
     *out = o->owner;
@@ -109,7 +164,7 @@ consort_status choose_rank(Job &job, const consort_task_desc &d, const consort_p
                         written->owner, static_cast<unsigned long long>(written->tag), o->owner, static_cast<unsigned long long>(o->tag));
     if (!written) written = o;
   }
-  if (!first) return set_error(CONSORT_E_INVAL, "the task uses no datum of the job: consort_data_distribute(), or consort_submit()");
+  if (!first) return refuse_local_task();
   *out = (written ? written : first)->owner;
   return CONSORT_OK;
 }
@@ -120,7 +175,7 @@ consort_status submit_distributed(Distribution &rt, Job &job, const consort_task
                                   consort_task_id *out) noexcept {
   return in_sequence(job, [&]() -> consort_status {
     uint32_t rank = 0;
-    if (const consort_status s = choose_rank(job, d, place, &rank); s < 0) return s;
+    if (const consort_status s = choose_rank(rt, job, d, place, &rank); s < 0) return s;
     const bool is_mine = rank == job.rank();
     Moves moves(rt, job);
     for (uint32_t i = 0; i < d.nuses; ++i) {
@@ -196,6 +251,45 @@ consort_status flush(Distribution &rt, Job &job, consort_data_id id) noexcept {
     });
     return first;
   });
+}
+
+// Runs f for each datum, which must all be of the job; nothing is done before that is known.
+template <class F>
+static consort_status for_each(Job &job, const consort_data_id *data, uint32_t n, F f) noexcept {
+  if (n && !data) return set_error(CONSORT_E_INVAL, "data is NULL, but n is not 0");
+  return in_sequence(job, [&]() -> consort_status {
+    for (uint32_t i = 0; i < n; ++i)
+      if (!job.owners.find(data[i])) return refuse_datum_of_job(data[i]);
+    for (uint32_t i = 0; i < n; ++i)
+      if (const consort_status s = f(*job.owners.find(data[i])); s < 0) return s;
+    return CONSORT_OK;
+  });
+}
+
+consort_status scatter(Distribution &rt, Job &job, const consort_data_id *data, uint32_t n, uint32_t root) noexcept {
+  if (root >= job.ranks()) return refuse_rank(job, root);
+  return for_each(job, data, n, [&](Owned &o) { return Moves(rt, job).give(o, root); });
+}
+
+consort_status gather(Distribution &rt, Job &job, const consort_data_id *data, uint32_t n, uint32_t root) noexcept {
+  if (root >= job.ranks()) return refuse_rank(job, root);
+  return for_each(job, data, n, [&](Owned &o) { return Moves(rt, job).bring(o, root); });
+}
+
+consort_status broadcast(Distribution &rt, Job &job, consort_data_id id) noexcept {
+  return for_each(job, &id, 1, [&](Owned &o) { return Moves(rt, job).spread(o); });
+}
+
+consort_status reduce(Distribution &rt, Job &job, const consort_data_id *parts, uint32_t n, consort_codelet_id combine) noexcept {
+  if (const consort_status s = for_each(job, parts, n, [](Owned &) { return CONSORT_OK; }); s < 0) return s;
+  for (uint64_t step = 1; step < n; step *= 2)
+    for (uint64_t i = 0; i + step < n; i += 2 * step) {
+      const consort_use uses[] = {{parts[i], CONSORT_M_RW, 0}, {parts[i + step], CONSORT_M_R, 0}};
+      consort_task_desc d = CONSORT_TASK_INIT;
+      d.codelet = combine, d.uses = uses, d.nuses = 2;
+      if (const consort_status s = submit_distributed(rt, job, d, nullptr, nullptr); s < 0) return s;
+    }
+  return CONSORT_OK;
 }
 
 consort_status owner_of(Job &job, consort_data_id id, uint32_t *owner, uint64_t *tag) noexcept {

@@ -17,6 +17,10 @@ consort_status distribute(Distribution &, Job &, consort_data_id, uint64_t tag, 
 consort_status migrate(Distribution &, Job &, consort_data_id, uint32_t owner) noexcept;
 consort_status fetch(Distribution &, Job &, consort_data_id, uint32_t rank) noexcept;
 consort_status flush(Distribution &, Job &, consort_data_id) noexcept;
+consort_status scatter(Distribution &, Job &, const consort_data_id *, uint32_t n, uint32_t root) noexcept;
+consort_status gather(Distribution &, Job &, const consort_data_id *, uint32_t n, uint32_t root) noexcept;
+consort_status broadcast(Distribution &, Job &, consort_data_id) noexcept;
+consort_status reduce(Distribution &, Job &, const consort_data_id *, uint32_t n, consort_codelet_id combine) noexcept;
 consort_status owner_of(Job &, consort_data_id, uint32_t *owner, uint64_t *tag) noexcept;
 
 }  // namespace consort

@@ -1,6 +1,8 @@
 // Jobs of several ranks: distributed tasks, inferred transfers, messages, barriers, failures.
 #include <consort/layouts.h>
 
+#include <map>
+
 #include "remote/job_ranks.hpp"
 
 namespace {
@@ -85,6 +87,11 @@ void go_around(uint64_t n, const std::vector<consort_setting> &settings = {}) {
 }
 TEST(Job, ShortMessagesGoAround) { go_around(1); }
 TEST(Job, LongMessagesGoAround) { go_around(20'000); }
+
+// The tasks run on a device with a memory of its own: contents go by way of the host.
+TEST(Job, MessagesOfDataOnDevices) {
+  go_around(20'000, {{"drivers", "cpu,sim"}, {"sim.class", "cpu"}, {"cpu.units", "false"}});
+}
 
 // Tasks of one sequence on data of all ranks; the result is that of one rank alone.
 TEST(Job, TasksRunWhereTheirDataLive) {
@@ -283,6 +290,21 @@ TEST(Job, RequestsMayBeTestedAndCallbacksAreCalled) {
   });
 }
 
+TEST(Job, EndOfAMessageMayReachATag) {
+  as_ranks(2, [](JobRank &me) {
+    int64_t a = 0;
+    consort_data_id x{};
+    ASSERT_EQ(consort_register_vector(me.rt, &a, 1, 8, &x), CONSORT_OK);
+    consort_message m = me.message(x, 1 - me.rank(), 5);
+    m.done = [](void *rt, const consort_outcome *) { (void)consort_tag_notify(static_cast<consort_runtime *>(rt), 77); };
+    m.done_arg = me.rt;
+    (void)(me.rank() ? me.send(m) : me.receive(m));
+    const uint64_t tag = 77;
+    EXPECT_EQ(consort_tag_wait(me.rt, &tag, 1, CONSORT_FOREVER, 0), CONSORT_OK) << consort_error();
+    EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+  });
+}
+
 // Of a matrix whose lines do not lie together at one of the ranks.
 TEST(Job, LinesWithGapsArePacked) {
   as_ranks(2, [](JobRank &me) {
@@ -324,6 +346,241 @@ TEST(Job, RankThatLeavesFailsWhatNeedsIt) {
     (void)me.wait_all();
     (void)me.stop();
   });
+}
+
+// All-reduce: a tree of tasks, then a tree of messages.
+TEST(Job, PartsOfAllRanksAreCombinedAndSpread) {
+  for (const uint32_t n : {1u, 2u, 5u, 7u})
+    for (const uint64_t length : {uint64_t{4}, uint64_t{500}})
+      as_ranks(n, [&](JobRank &me) {
+        constexpr uint32_t kParts = 9;
+        const auto combine = me.codelet("combine", [](const consort_call *c) -> consort_status {
+          for (uint64_t i = 0; i < size_of(c); ++i) elements<int64_t>(c, 0)[i] += elements<int64_t>(c, 1)[i];
+          return CONSORT_OK;
+        });
+        const auto one = me.codelet("add one", add_one);
+        std::vector<std::vector<int64_t>> v(kParts, std::vector<int64_t>(length));
+        std::vector<consort_data_id> x;
+        for (uint32_t i = 0; i < kParts; ++i) {
+          for (int64_t &e : v[i]) e = int64_t{1} << i;
+          x.push_back(me.vector(v[i].data(), length, 8, i, (i * 3 + 1) % n));
+        }
+        for (int turn = 1; turn <= 3; ++turn) {
+          ASSERT_EQ(consort_data_reduce(me.rt, x.data(), kParts, combine), CONSORT_OK) << consort_error();
+          ASSERT_EQ(consort_data_broadcast(me.rt, x[0]), CONSORT_OK) << consort_error();
+          consort_hold hold;
+          ASSERT_EQ(consort_acquire(me.rt, x[0], CONSORT_M_R, CONSORT_FOREVER, &hold), CONSORT_OK) << consort_error();
+          const auto *at = static_cast<const int64_t *>(consort_ptr(static_cast<const consort_vector_view *>(hold.view)->addr));
+          const int64_t sum = at[length - 1];
+          EXPECT_EQ(consort_release(me.rt, hold), CONSORT_OK);
+          if (turn == 1) {
+            EXPECT_EQ(sum, (1 << kParts) - 1);
+          }
+          me.submit(one, {{x[0], CONSORT_M_RW, 0}});
+        }
+        EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+      });
+}
+
+TEST(Job, BroadcastSendsEachRankOnce) {
+  as_ranks(7, [](JobRank &me) {
+    int64_t a = 6;
+    const auto x = me.vector(&a, 1, 8, 1, 3);
+    const uint64_t before = tasks_of(me.rt);
+    ASSERT_EQ(consort_data_broadcast(me.rt, x), CONSORT_OK);
+    const uint64_t messages = tasks_of(me.rt) - before;
+    const uint32_t distance = (me.rank() + 4) % 7;
+    constexpr uint64_t kMessages[] = {3, 1, 2, 1, 3, 1, 1};  // of ranks by their distance from the owner
+    EXPECT_EQ(messages, kMessages[distance]) << distance;
+    ASSERT_EQ(consort_data_fetch(me.rt, x, (3 + 5) % 7), CONSORT_OK);
+    EXPECT_EQ(tasks_of(me.rt) - before, messages) << "all ranks have it";
+    consort_hold hold;
+    ASSERT_EQ(consort_acquire(me.rt, x, CONSORT_M_R, CONSORT_FOREVER, &hold), CONSORT_OK) << consort_error();
+    EXPECT_EQ(*static_cast<const int64_t *>(consort_ptr(static_cast<const consort_vector_view *>(hold.view)->addr)), 6);
+    EXPECT_EQ(consort_release(me.rt, hold), CONSORT_OK);
+    EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+  });
+}
+
+// Scatter from rank 1, a task on each datum where it lives, gather at rank 2.
+TEST(Job, DataAreScatteredAndGathered) {
+  as_ranks(3, [](JobRank &me) {
+    constexpr uint32_t kData = 8;
+    const auto one = me.codelet("add one", add_one);
+    std::vector<int64_t> v(kData);
+    std::vector<consort_data_id> x(kData);
+    for (uint32_t i = 0; i < kData; ++i) {
+      v[i] = me.rank() == 1 ? 10 * i : 0;
+      ASSERT_EQ(consort_register_vector(me.rt, &v[i], 1, 8, &x[i]), CONSORT_OK);
+      ASSERT_EQ(consort_data_distribute(me.rt, x[i], i, i % 3), CONSORT_OK);
+    }
+    EXPECT_EQ(consort_data_scatter(me.rt, x.data(), kData, 3), CONSORT_E_INVAL);
+    ASSERT_EQ(consort_data_scatter(me.rt, x.data(), kData, 1), CONSORT_OK) << consort_error();
+    for (uint32_t i = 0; i < kData; ++i) me.submit(one, {{x[i], CONSORT_M_RW, 0}});
+    ASSERT_EQ(consort_data_gather(me.rt, x.data(), kData, 2), CONSORT_OK) << consort_error();
+    EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+    for (uint32_t i = 0; i < kData; ++i) {
+      ASSERT_EQ(consort_unregister(me.rt, x[i]), CONSORT_OK) << consort_error();
+      if (me.rank() == 2 || i % 3 == me.rank()) {
+        EXPECT_EQ(v[i], 10 * i + 1) << i;
+      }
+    }
+  });
+}
+
+TEST(Job, TaskMayRunWhereMostBytesAre) {
+  as_ranks(2, [](JobRank &me) {
+    std::vector<int64_t> large(100);
+    int64_t a = 0, b = 0;
+    const auto many = me.codelet("many", [](const consort_call *c) -> consort_status { return ++*elements<int64_t>(c, 0), CONSORT_OK; });
+    const auto x = me.vector(&a, 1, 8, 1, 0), y = me.vector(&b, 1, 8, 2, 0), z = me.vector(large.data(), 100, 8, 3, 1);
+    consort_place place = CONSORT_PLACE_INIT;
+    place.flags = CONSORT_PLACE_BYTES;
+    EXPECT_EQ(me.submit(many, {{x, CONSORT_M_RW, 0}, {y, CONSORT_M_R, 0}, {z, CONSORT_M_R, 0}}, &place).v != 0, me.rank() == 1);
+    EXPECT_EQ(me.submit(many, {{x, CONSORT_M_RW, 0}, {y, CONSORT_M_R, 0}}, &place).v != 0, me.rank() == 0);
+    EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+    ASSERT_EQ(consort_unregister(me.rt, x), CONSORT_OK);
+    if (me.rank() == 0) {
+      EXPECT_EQ(a, 2);
+    }
+  });
+}
+
+TEST(Job, ExplainSaysWhichRankIsAwaited) {
+  as_ranks(2, [](JobRank &me) {
+    int64_t a = 0;
+    consort_data_id x{};
+    ASSERT_EQ(consort_register_vector(me.rt, &a, 1, 8, &x), CONSORT_OK);
+    if (!me.rank()) {
+      const auto request = me.receive(me.message(x, 1, 5));
+      char text[256], host[256] = "";
+      gethostname(host, sizeof host - 1);
+      consort_explain(me.rt, request, text, sizeof text);
+      EXPECT_EQ(std::string(text), std::string("the message is awaited from rank 1 on host ") + host + ", tag 5");
+    }
+    ASSERT_EQ(consort_job_barrier(me.rt, CONSORT_FOREVER), CONSORT_OK);
+    if (me.rank()) me.send(me.message(x, 0, 5));
+    EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+  });
+}
+
+// Many short messages before any receive: only so many are stored, and the rest waits at the sender.
+TEST(Job, ManyMessagesWithoutReceives) {
+  as_ranks(2, [](JobRank &me) {
+    constexpr int kMessages = 3000;
+    std::vector<int64_t> v(kMessages);
+    std::vector<consort_data_id> x(kMessages);
+    for (int i = 0; i < kMessages; ++i) {
+      if (!me.rank()) v[i] = i;
+      ASSERT_EQ(consort_register_vector(me.rt, &v[i], 1, 8, &x[i]), CONSORT_OK);
+      if (!me.rank()) me.send(me.message(x[i], 1, 1));
+    }
+    ASSERT_EQ(consort_job_barrier(me.rt, CONSORT_FOREVER), CONSORT_OK) << consort_error();
+    if (me.rank())  // in the order of the sends, whatever becomes ready first
+      for (int i = 0; i < kMessages; ++i) me.receive(me.message(x[i], 0, 1));
+    EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+    for (int i = 0; i < kMessages; ++i) ASSERT_EQ(consort_unregister(me.rt, x[i]), CONSORT_OK);
+    for (int i = 0; i < kMessages; ++i) ASSERT_EQ(v[i], i);
+  });
+}
+
+// Both ranks send more than the limited memory of the other holds; each datum is evicted and comes back.
+TEST(Job, LimitedMemoryDoesNotStopBothRanks) {
+  const Folder disks("job-disk");
+  const std::string folder = disks.path();
+  as_ranks(2, [&](JobRank &me) {
+    constexpr uint64_t kLength = 32 * 1024;  // 256 KiB each
+    constexpr int kData = 24;
+    const auto fill = me.codelet("fill", [](const consort_call *c) -> consort_status {
+      const int64_t value = static_cast<int64_t>(c->args[0].scalar);
+      for (uint64_t i = 0; i < size_of(c); ++i) elements<int64_t>(c)[i] = value;
+      return CONSORT_OK;
+    });
+    const auto check = me.codelet("check", [](const consort_call *c) -> consort_status {
+      const int64_t value = static_cast<int64_t>(c->args[0].scalar);
+      for (uint64_t i = 0; i < size_of(c); ++i)
+        if (elements<int64_t>(c)[i] != value) return consort_fail(CONSORT_E_IO, "wrong contents");
+      return CONSORT_OK;
+    });
+    const auto submit = [&](consort_codelet_id codelet, consort_data_id x, uint32_t mode, int64_t value) {
+      const consort_use use{x, mode, 0};
+      consort_arg arg{};
+      arg.kind = CONSORT_ARG_SCALAR, arg.bytes = 8, arg.scalar = static_cast<uint64_t>(value);
+      consort_task_desc d = CONSORT_TASK_INIT;
+      d.codelet = codelet, d.uses = &use, d.nuses = 1, d.args = &arg, d.nargs = 1;
+      ASSERT_EQ(consort_submit(me.rt, &d, nullptr), CONSORT_OK) << consort_error();
+    };
+    for (int i = 0; i < kData; ++i) {
+      consort_data_id out{}, in{};
+      ASSERT_EQ(consort_register_vector(me.rt, nullptr, kLength, 8, &out), CONSORT_OK);
+      ASSERT_EQ(consort_register_vector(me.rt, nullptr, kLength, 8, &in), CONSORT_OK);
+      submit(fill, out, CONSORT_M_W, 1000 * me.rank() + i);
+      me.send(me.message(out, 1 - me.rank(), 1));
+      me.receive(me.message(in, 1 - me.rank(), 1));
+      submit(check, in, CONSORT_M_R, 1000 * (1 - me.rank()) + i);
+    }
+    EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
+  }, {{"drivers", "cpu,disk_posix"}, {"disk_posix.path", folder.c_str()}, {"limits", "ram=1M"}});
+}
+
+// The start of an application: ranks meet at a board in memory.
+struct Board {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::pair<uint32_t, std::string>, std::string> all;
+  uint32_t fences = 0;
+};
+Board &board() {
+  static Board b;
+  return b;
+}
+template <uint32_t kRank>
+consort_boot boot_of() {
+  consort_boot b{};
+  b.size = sizeof b, b.rank = kRank, b.nranks = 2, b.job = "a board", b.secret = reinterpret_cast<const uint8_t *>("secret"), b.nsecret = 6;
+  b.put = [](const consort_host *, const char *key, const void *p, uint32_t n) -> consort_status {
+    const std::lock_guard lock(board().mutex);
+    board().all[{kRank, key}].assign(static_cast<const char *>(p), n);
+    board().changed.notify_all();
+    return CONSORT_OK;
+  };
+  b.get = [](const consort_host *, uint32_t rank, const char *key, void *p, uint32_t *n, uint64_t) -> consort_status {
+    std::unique_lock lock(board().mutex);
+    board().changed.wait(lock, [&] { return board().all.contains({rank, key}); });
+    const std::string &found = board().all[{rank, key}];
+    if (found.size() > *n) return CONSORT_E_TRUNCATED;
+    std::memcpy(p, found.data(), found.size());
+    return *n = static_cast<uint32_t>(found.size()), CONSORT_OK;
+  };
+  b.fence = [](const consort_host *, uint64_t) -> consort_status {
+    std::unique_lock lock(board().mutex);
+    const uint32_t mine = board().fences++ / 2;
+    board().changed.notify_all();
+    board().changed.wait(lock, [&] { return board().fences >= 2 * (mine + 1); });
+    return CONSORT_OK;
+  };
+  return b;
+}
+
+TEST(Job, ApplicationMayHaveAStartOfItsOwn) {
+  const consort_boot boots[] = {boot_of<0>(), boot_of<1>()};
+  std::vector<std::thread> threads;
+  for (uint32_t r = 0; r < 2; ++r)
+    threads.emplace_back([&, r] {
+      const Rt rt(Pairs{{"workers", "1"}, {"bind", "false"}});
+      consort_job_desc d = CONSORT_JOB_DESC_INIT;
+      d.boot = &boots[r], d.transport = "inproc";
+      ASSERT_EQ(consort_job_join(rt, &d), CONSORT_OK) << consort_error();
+      consort_job_info info{};
+      info.size = sizeof info;
+      ASSERT_EQ(consort_job_get(rt, &info), CONSORT_OK);
+      EXPECT_EQ(info.rank, r);
+      EXPECT_STREQ(info.name, "a board");
+      EXPECT_STREQ(info.transport, "inproc");
+      EXPECT_EQ(consort_job_barrier(rt, CONSORT_FOREVER), CONSORT_OK) << consort_error();
+      EXPECT_EQ(consort_job_abort(rt, "no"), CONSORT_E_UNSUPPORTED);
+    });
+  for (std::thread &t : threads) t.join();
 }
 
 TEST(Job, SendAndReceiveRefuseNonsense) {

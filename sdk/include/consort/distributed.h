@@ -50,6 +50,17 @@ CONSORT_API consort_status consort_data_owner(consort_runtime *rt, consort_data_
 CONSORT_API consort_status consort_data_migrate(consort_runtime *rt, consort_data_id data, uint32_t owner);
 /* All ranks call it, as a task of the sequence: brings the contents to `rank`, unless it has them. */
 CONSORT_API consort_status consort_data_fetch(consort_runtime *rt, consort_data_id data, uint32_t rank);
+/* All ranks call these, as tasks of the sequence. scatter: the contents of all n data are at `root`, which has registered memory for
+ * them; each is sent to its owner. gather: each is sent from its owner to `root`. broadcast: the contents of one datum are sent from
+ * its owner to all ranks, along a binomial tree. */
+CONSORT_API consort_status consort_data_scatter(consort_runtime *rt, const consort_data_id *data, uint32_t n, uint32_t root);
+CONSORT_API consort_status consort_data_gather(consort_runtime *rt, const consort_data_id *data, uint32_t n, uint32_t root);
+CONSORT_API consort_status consort_data_broadcast(consort_runtime *rt, consort_data_id data);
+/* All ranks call it, as a task of the sequence: parts[0] becomes the combination of all n parts, which may have different owners. The
+ * codelet `combine` adds the second datum (R) to the first (RW), along a binomial tree that depends on n alone, so the result is the
+ * same to the last bit on any number of ranks. Other parts have partial results afterwards. consort_data_broadcast() makes it an
+ * allreduce. */
+CONSORT_API consort_status consort_data_reduce(consort_runtime *rt, const consort_data_id *parts, uint32_t n, consort_codelet_id combine);
 /* All ranks call it, as a task of the sequence: copies on other ranks than the owner are dropped (null: of all data of the job), and
  * the next readers get the contents again. To be called after the owner has changed a datum otherwise than by the sequence. */
 CONSORT_API consort_status consort_data_flush(consort_runtime *rt, consort_data_id data);
@@ -58,7 +69,8 @@ CONSORT_API consort_status consort_data_flush(consort_runtime *rt, consort_data_
 
 enum { /* consort_place.flags; at most one of them. 0: where the written data live */
   CONSORT_PLACE_RANK = 1 << 0,    /* on `rank`; written data of other owners are sent back to them */
-  CONSORT_PLACE_DATA = 1 << 1     /* on the rank that owns `data` */
+  CONSORT_PLACE_DATA = 1 << 1,    /* on the rank that owns `data` */
+  CONSORT_PLACE_BYTES = 1 << 2    /* on the rank that owns most bytes of its data; of equal ranks the lowest */
 };
 typedef struct consort_place { uint32_t size, flags, rank, reserved; consort_data_id data; } consort_place;
 #define CONSORT_PLACE_INIT {sizeof(consort_place), 0, 0, 0, {0}}

@@ -13,8 +13,8 @@
 #include <consort/consort.hpp>
 #include <consort/distributed.h>
 
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace consort::inline face {
 
@@ -32,6 +32,11 @@ class Place {
   static Place of(const Data<V> &x) noexcept {
     Place p;
     p.place_.flags = CONSORT_PLACE_DATA, p.place_.data = x.id();
+    return p;
+  }
+  static Place most_bytes() noexcept {  // On the rank that owns most bytes of the task's data.
+    Place p;
+    p.place_.flags = CONSORT_PLACE_BYTES;
     return p;
   }
   const consort_place *c() const noexcept { return &place_; }  // For the C API.
@@ -100,6 +105,24 @@ class Job {
   void fetch(const Data<V> &x, uint32_t rank) { detail::check(consort_data_fetch(rt_.c(), x.id(), rank)); }  // On all ranks: x is at `rank`, too.
   template <class V>
   void flush(const Data<V> &x) { detail::check(consort_data_flush(rt_.c(), x.id())); }  // On all ranks: copies are dropped.
+  template <class V>
+  void broadcast(const Data<V> &x) { detail::check(consort_data_broadcast(rt_.c(), x.id())); }  // On all ranks: x is everywhere.
+  // On all ranks: parts[0] becomes the combination of all parts, by a fixed tree. combine(a, b) adds b to a.
+  template <class V, class S>
+  void reduce(const std::vector<Data<V>> &parts, const Codelet<S> &combine) {
+    const auto ids = ids_of(parts);
+    detail::check(consort_data_reduce(rt_.c(), ids.data(), static_cast<uint32_t>(ids.size()), combine.id(static_cast<detail::Submitter &>(rt_).control_)));
+  }
+  template <class V>
+  void scatter(const std::vector<Data<V>> &all, uint32_t root) {  // On all ranks: from root to their owners.
+    const auto ids = ids_of(all);
+    detail::check(consort_data_scatter(rt_.c(), ids.data(), static_cast<uint32_t>(ids.size()), root));
+  }
+  template <class V>
+  void gather(const std::vector<Data<V>> &all, uint32_t root) {  // On all ranks: from their owners to root.
+    const auto ids = ids_of(all);
+    detail::check(consort_data_gather(rt_.c(), ids.data(), static_cast<uint32_t>(ids.size()), root));
+  }
   void flush_all() { detail::check(consort_data_flush(rt_.c(), {})); }                  // Of all data of the job.
 
   // As Runtime::submit(), on all ranks in the same order. The task is empty on ranks that do not run it.
@@ -136,6 +159,12 @@ class Job {
   void abort(const std::string &why) { detail::check(consort_job_abort(rt_.c(), why.c_str())); }  // Asks the launcher to end all ranks.
 
  private:
+  template <class V>
+  static std::vector<consort_data_id> ids_of(const std::vector<Data<V>> &all) {
+    std::vector<consort_data_id> ids;
+    for (const Data<V> &x : all) ids.push_back(x.id());
+    return ids;
+  }
   using Submit = consort_status(consort_runtime *, const consort_message *, consort_task_id *);
   Task message(Submit *submit, consort_data_id x, uint32_t peer, uint64_t tag, const Done &done) {
     consort_message m = CONSORT_MESSAGE_INIT;
