@@ -63,14 +63,16 @@ inline Worker *leased(ThreadState &thread) noexcept {
 }
 
 // Pushes a ready task, under the right. A thread that submits with a lease holds a few back, so that they are pushed
-// together and successors can be linked to them undisturbed. Not while a worker sleeps, which could start at once. They
-// are held until there are enough, the thread waits, or it is silent for a watch tick.
+// together and successors can be linked to them undisturbed. Not while a worker sleeps, which could start at once, and
+// not a task that is more urgent than all that wait. They are held until there are enough, the thread waits, or it is
+// silent for a watch tick.
 [[gnu::always_inline]] inline void push_ready(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (thread.seat) return rt.policy.push_one(rt, thread, thread.seat->id, t);
   Worker *const w = leased(thread);
   if (!w) return rt.policy.push_one(rt, thread, CONSORT_NONE, t);
-  if (t->pub.priority || !rt.keep_back.load(std::memory_order_relaxed) ||
-      rt.sleepers[0].load(std::memory_order_relaxed)) {
+  const int32_t priority = t->pub.priority;
+  if (!rt.keep_back.load(std::memory_order_relaxed) || rt.sleepers[0].load(std::memory_order_relaxed) ||
+      (priority && !rt.policy.has_as_urgent(w->id, priority))) {
     if (w->nkept) push_kept(rt, *w);
     return rt.policy.push_one(rt, thread, w->id, t);
   }

@@ -64,6 +64,11 @@ class Policy {
     if (!i.bypass) [[unlikely]] return i.splits && may_bypass_inside(worker, t);
     return !urgency || t.pub.priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED);
   }
+  // [any] a hint: whether tasks wait that are at least as urgent. False if the policy publishes no priorities.
+  bool has_as_urgent(uint32_t worker, int32_t priority) const noexcept {
+    const int32_t *urgency = current().urgency[worker];
+    return urgency && __atomic_load_n(urgency, __ATOMIC_RELAXED) >= priority;
+  }
   // Whether a task may be issued behind its predecessors on a worker's queue without a push. no_choice: no other worker
   // can run it, so a policy that sees all tasks loses only their order.
   bool may_follow(uint32_t worker, const Task &t, bool no_choice) const noexcept {

@@ -204,22 +204,22 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
   uint32_t kept = 0;
   if (me.plain == 1)  // one class
     while (kept < p.n && !is_priority(p.ready[p.n - 1 - kept]) && me.deque.push(p.ready[p.n - 1 - kept])) ++kept;
-  for (uint32_t i = p.n - kept; i-- > 0;) {
+  const uint32_t rest = p.n - kept;
+  for (uint32_t i = rest; i-- > 0;) {
     consort_task *task = p.ready[i];
-    if (!is_priority(task)) [[likely]] {
-      const uint32_t pool = pool_of(task);
-      if (pool == me.klass) [[likely]] {
-        if (me.deque.push(task)) [[likely]] {
-          ++kept;
-          continue;
-        }
-      }
-      if (!shared(pool) && pools_[pool].ring.push(&task, 1, p.epoch, epoch_) == Ring::Push::kDone) {
-        announce(group, p.wake, task, pool, 1, me.id);
-        continue;
-      }
-    }
-    list(group, p, &task, 1, me.id);
+    if (is_priority(task)) continue;
+    const uint32_t pool = pool_of(task);
+    if (pool == me.klass && me.deque.push(task)) [[likely]]
+      ++kept;
+    else if (!shared(pool) && pools_[pool].ring.push(&task, 1, p.epoch, epoch_) == Ring::Push::kDone)
+      announce(group, p.wake, task, pool, 1, me.id);
+    else
+      list(group, p, &task, 1, me.id);
+  }
+  for (uint32_t i = 0, end; i < rest; i = end) {  // neighbours with a priority: under one lock, in their order
+    for (end = i; end < rest && is_priority(p.ready[end]);) ++end;
+    if (end > i) list(group, p, &p.ready[i], end - i, me.id);
+    else ++end;
   }
   if (kept) group.announce(p.wake, place, kept);
   return leave(me, p.n);
