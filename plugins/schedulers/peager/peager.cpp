@@ -90,7 +90,7 @@ struct Instance : Base {
 
   static uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept {
     Instance &i = of(s);
-    const policies::Visit visit(i.visitors);
+    const policies::Visit visit(i.visitors.door(__builtin_frame_address(0)));
     const std::lock_guard guard(i.lock);
     if (max == 0 || !i.members.has(worker)) return 0;
     i.came_back(worker);

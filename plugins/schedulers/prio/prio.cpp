@@ -1,11 +1,11 @@
-// prio.cpp — one queue by priority: the task of highest priority starts next, among equals the one that became ready first.
+// prio.cpp — one queue by priority: the task of highest priority starts next, among equals the one that came first.
 //
-// A Store for central.hpp, guarded by its lock. Tasks are linked through sched[]. With several unit classes there is a
-// heap per set of classes (`where`), and a worker takes the most urgent task that it can run. The highest waiting
+// A Store for central.hpp, guarded by its lock. Tasks are linked through sched[]. With several unit classes there are
+// lists per set of classes (`where`), and a worker takes the most urgent task that it can run. The highest waiting
 // priority is published to the kernel, so that a less urgent successor goes through the queue.
 #include "../central.hpp"
 #include "../table.hpp"
-#include "heap.hpp"
+#include "lists.hpp"
 
 namespace prio {
 namespace {
@@ -17,27 +17,28 @@ class Queues {
   explicit Queues(uint32_t nclasses) : nclasses_(nclasses) { changed(); }
   void resize(uint32_t nclasses) noexcept { nclasses_ = nclasses; }
 
-  void append(consort_task *task) noexcept { queue_of(task->where).heap.push(task); }
+  void append(consort_task *task) noexcept { queue_of(task->where).tasks.push(task); }
 
   // The most urgent task that one of the classes can run.
   consort_task *take(uint64_t classes) noexcept {
     Queue *best = nullptr;
     for (uint32_t i = 0; i < nqueues_; ++i) {
       Queue &q = queues_[i];
-      if ((q.where & classes) && !q.heap.empty() && (!best || q.heap.top() > best->heap.top())) best = &q;
+      if ((q.where & classes) && !q.tasks.empty() && (!best || q.tasks.top() > best->tasks.top())) best = &q;
     }
-    return best ? best->heap.pop() : nullptr;
+    return best ? best->tasks.pop() : nullptr;
   }
 
-  // The heap removes only its top: cancelled tasks leave by pop.
+  // Only the first task of a list can be removed: cancelled tasks leave by pop.
   bool remove(const consort_task *) noexcept { return false; }
 
   void changed() noexcept {
     for (uint32_t c = 0; c < nclasses_; ++c) {
       int32_t most = INT32_MIN;
       for (uint32_t i = 0; i < nqueues_; ++i)
-        if ((queues_[i].where >> c & 1) && !queues_[i].heap.empty()) most = std::max(most, queues_[i].heap.top());
-      urgency_[c].store(most, std::memory_order_relaxed);  // pairs with the kernel's relaxed load: a hint
+        if ((queues_[i].where >> c & 1) && !queues_[i].tasks.empty()) most = std::max(most, queues_[i].tasks.top());
+      // pairs with the kernel's relaxed load: a hint. Its line stays with the readers while nothing changes.
+      if (urgency_[c].load(std::memory_order_relaxed) != most) urgency_[c].store(most, std::memory_order_relaxed);
     }
   }
 
@@ -49,7 +50,7 @@ class Queues {
  private:
   struct Queue {
     uint64_t where = 0;  // the classes that can run all its tasks
-    Heap heap;
+    Lists tasks;
   };
   // Includes a queue for each single class, and for none.
   static constexpr uint32_t kSets = 64, kQueues = kSets + 64 + 1;
@@ -79,8 +80,8 @@ const int32_t *urgency(void *s, uint32_t worker) noexcept {
 }
 
 constexpr consort_scheduler_ops ops = [] {
-  consort_scheduler_ops o = policies::table_of_statics<Instance>(0);
-  o.dropped = nullptr;  // a heap cannot remove inner tasks
+  consort_scheduler_ops o = policies::table_of_statics<Instance>(CONSORT_SF_ANY_ORDER);
+  o.dropped = nullptr;  // inner tasks cannot be removed
   o.urgency = urgency;
   return o;
 }();
