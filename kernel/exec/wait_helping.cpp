@@ -137,8 +137,12 @@ bool run_if_kept(ThreadState &thread, TaskName name) noexcept {
     w->run(thread, frame, t, CONSORT_NONE);
     settle_down(rt, thread);
   }
-  if (thread.seat == w) w->held_to_lease(thread);
-  else thread.lease = nullptr;  // its body waited, and another thread has the worker now
+  if (thread.seat == w) {
+    w->held_to_lease(thread);
+  } else {  // its body waited, and another thread has the worker now
+    thread.lease = nullptr;
+    thread.away.store(false, std::memory_order_release);  // pairs with the acquire in stands_still()
+  }
   thread.seat = nullptr;
   return mine;
 }

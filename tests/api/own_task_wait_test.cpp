@@ -64,6 +64,29 @@ TEST_F(OwnTaskWait, BodyThatWaitsInsideKeepsNothing) {
   EXPECT_EQ(ran, 200);
 }
 
+// The body gives its worker away and does not get it back: another task has it until the body has ended.
+TEST_F(OwnTaskWait, BodyThatLosesItsWorkerLeavesNothingBehind) {
+  Rt two({{"workers", "2"}, {"cpu.topology", kFourCores}});
+  std::atomic<int> gate{0}, lost{0};
+  const auto busy = body(two, "busy", [&](const consort_call &c) -> consort_status {
+    EXPECT_TRUE(eventually([&] { return gate >= value<int>(c, 0); }));
+    return CONSORT_OK;
+  });
+  const auto last = body(two, "last", [&](const consort_call &) { return std::this_thread::sleep_for(500us), CONSORT_OK; });
+  const auto outer = body(two, "outer", [&](const consort_call &c) -> consort_status {
+    Desc(busy).arg(value<int>(c, 0)).on(c.worker).must(two);
+    const consort_status s = consort_task_wait(two, Desc(last).on(1 - c.worker).must(two), kLong, 0);
+    lost += consort_current_worker(two) == CONSORT_NONE;
+    ++gate;
+    return s;
+  });
+  for (int i = 1; i <= 50; ++i) {
+    ASSERT_OK(consort_task_wait(two, Desc(outer).arg(i).must(two), kLong, 0));
+    ASSERT_OK(consort_wait_no_ready(two, kLong, 0));
+  }
+  EXPECT_GT(lost, 0) << "the case has not occurred";
+}
+
 TEST_F(OwnTaskWait, NoHelpLeavesTheTaskToTheWorker) {
   for (int i = 0; i < 100; ++i) ASSERT_OK(consort_task_wait(rt, Desc(count).must(rt), kLong, CONSORT_WAIT_NO_HELP));
   EXPECT_EQ(here, 0);
