@@ -2,6 +2,7 @@
 #pragma once
 #include <consort/clock.h>
 #include <consort/contexts.h>
+#include <consort/distributed.h>
 #include <consort/formats.h>
 #include <consort/layouts.h>
 #include <consort/libraries.h>
@@ -88,6 +89,9 @@ T sized() {
 }
 
 #define CONSORT_STOP_CALL(name, ...) {name, [](Scene &s) -> consort_status { (void)s; __VA_ARGS__ }}
+
+// A call of a job: how it is refused depends on what other threads do with the job.
+inline consort_status joined(consort_status s) { return s == CONSORT_E_STOPPED ? s : CONSORT_OK; }
 
 inline const std::vector<StopCall> &stop_calls() {
   static const std::vector<StopCall> all = {
@@ -244,6 +248,24 @@ inline const std::vector<StopCall> &stop_calls() {
                         (void)consort_context_current(s.rt, &c); (void)consort_get_context(s.rt, {0}, &i);
                         (void)consort_context_workers(s.rt, {0}, nullptr, 0, &n); (void)consort_context_of_worker(s.rt, 0, &c);
                         return consort_context_list(s.rt, nullptr, 0, &n);),
+      // -- a job of one rank --
+      CONSORT_STOP_CALL("job_looks", (void)consort_job_join(s.rt, nullptr);
+                        auto i = sized<consort_job_info>(); uint32_t owner = 0;
+                        (void)consort_job_get(s.rt, &i); (void)consort_job_rank(s.rt, 0, nullptr);
+                        (void)consort_data_owner(s.rt, s.vector, &owner, nullptr);
+                        (void)consort_job_abort(s.rt, "a test");
+                        return joined(consort_job_barrier(s.rt, kLong));),
+      CONSORT_STOP_CALL("job_data", (void)consort_job_join(s.rt, nullptr);
+                        (void)consort_data_distribute(s.rt, s.vector, 7, 0); (void)consort_data_migrate(s.rt, s.vector, 0);
+                        (void)consort_data_fetch(s.rt, s.vector, 0); (void)consort_data_flush(s.rt, s.vector);
+                        (void)consort_data_scatter(s.rt, &s.vector, 1, 0); (void)consort_data_gather(s.rt, &s.vector, 1, 0);
+                        (void)consort_data_reduce(s.rt, &s.vector, 1, s.codelet);
+                        return joined(consort_data_broadcast(s.rt, s.vector));),
+      CONSORT_STOP_CALL("job_submit", (void)consort_job_join(s.rt, nullptr); Desc d(s.inc); d.rw(s.vector);
+                        return joined(consort_job_submit(s.rt, d.desc(), nullptr, nullptr));),
+      CONSORT_STOP_CALL("job_messages", (void)consort_job_join(s.rt, nullptr);
+                        consort_message m = CONSORT_MESSAGE_INIT; m.data = s.vector; m.rank = 9;  // refused: no such rank
+                        (void)consort_send(s.rt, &m, nullptr); return joined(consort_receive(s.rt, &m, nullptr));),
       // -- the rest --
       CONSORT_STOP_CALL("set_scheduler", static std::atomic<uint32_t> turn{0}; static const char *const names[] = {"eager", "lws"};
                         return consort_runtime_set_scheduler(s.rt, names[turn.fetch_add(1) % 2]);),

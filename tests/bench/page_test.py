@@ -78,7 +78,7 @@ class Page(unittest.TestCase):
         self.keep("micro", [micro("wavefront", "consort", 50.0), micro("wavefront", "tbb", 125.0), micro("wavefront", "mini", 40.0),
                             micro("wavefront", "consort", 9.0, workers=1)])
         self.assertEqual(self.make().returncode, 0)
-        self.assertIn("| wavefront | **50.0** | 125 (2.50x) |", readme.read_text())
+        self.assertIn("| a wavefront, 1000 x 1000 | **50.0** | 125 (2.50x) |", readme.read_text())
         self.assertNotIn("mini", readme.read_text())
 
     def test_grids_and_cliffs_have_tables_and_curves(self):
