@@ -43,7 +43,7 @@ class ProgramRank {
   }
   // The request fails with the loss, in time.
   void expect_lost(consort_task_id request) const {
-    EXPECT_EQ(consort_task_wait(rt, request, 2'000'000'000 * kSlow, 0), CONSORT_E_PEER_LOST);
+    EXPECT_EQ(consort_task_wait(rt, request, int64_t{2'000'000'000} * kSlow, 0), CONSORT_E_PEER_LOST);
     EXPECT_NE(std::string(consort_error()).find(lost), std::string::npos) << consort_error();
   }
 
@@ -74,7 +74,7 @@ TEST(LostRankProgram, Runs) {
   me.expect_lost(send);
   me.expect_lost(me.message(false, y, 1, 3));
   EXPECT_EQ(consort_job_rank(me.rt, 1, nullptr), CONSORT_E_PEER_LOST);
-  EXPECT_EQ(consort_job_barrier(me.rt, 2'000'000'000 * kSlow), CONSORT_E_PEER_LOST);
+  EXPECT_EQ(consort_job_barrier(me.rt, int64_t{2'000'000'000} * kSlow), CONSORT_E_PEER_LOST);
   EXPECT_NE(std::string(consort_error()).find(me.lost), std::string::npos) << consort_error();
   // The rest goes on: to and from the other rank.
   (void)consort_wait_all(me.rt, CONSORT_FOREVER, 0);
