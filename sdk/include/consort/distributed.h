@@ -14,6 +14,7 @@ extern "C" {
 
 /* -- the job ------------------------------------------------------------------------------------------ */
 
+/* How to join a job. */
 typedef struct consort_job_desc {
   uint32_t size, flags;
   const consort_boot *boot;       /* lent until the runtime stops; NULL: as `consort run` says by the environment, else one rank */
@@ -25,6 +26,7 @@ typedef struct consort_job_desc {
  * stops. E_TIMEOUT, E_PEER_LOST: some rank did not come. E_BUSY: joined already. */
 CONSORT_API consort_status consort_job_join(consort_runtime *rt, const consort_job_desc *desc);
 
+/* This rank of a job. */
 typedef struct consort_job_info {
   uint32_t size, rank, nranks, reserved;
   const char *name, *transport;   /* transport: "" in a job of one rank. Valid until the runtime stops */
@@ -50,11 +52,12 @@ CONSORT_API consort_status consort_data_owner(consort_runtime *rt, consort_data_
 CONSORT_API consort_status consort_data_migrate(consort_runtime *rt, consort_data_id data, uint32_t owner);
 /* All ranks call it, as a task of the sequence: brings the contents to `rank`, unless it has them. */
 CONSORT_API consort_status consort_data_fetch(consort_runtime *rt, consort_data_id data, uint32_t rank);
-/* All ranks call these, as tasks of the sequence. scatter: the contents of all n data are at `root`, which has registered memory for
- * them; each is sent to its owner. gather: each is sent from its owner to `root`. broadcast: the contents of one datum are sent from
- * its owner to all ranks, along a binomial tree. */
+/* All ranks call it, as a task of the sequence: the contents of all n data are at `root`, which has registered memory for them; each
+ * is sent to its owner. */
 CONSORT_API consort_status consort_data_scatter(consort_runtime *rt, const consort_data_id *data, uint32_t n, uint32_t root);
+/* All ranks call it, as a task of the sequence: the contents of each datum are sent from its owner to `root`. */
 CONSORT_API consort_status consort_data_gather(consort_runtime *rt, const consort_data_id *data, uint32_t n, uint32_t root);
+/* All ranks call it, as a task of the sequence: the contents are sent from the owner to all ranks, along a binomial tree. */
 CONSORT_API consort_status consort_data_broadcast(consort_runtime *rt, consort_data_id data);
 /* All ranks call it, as a task of the sequence: parts[0] becomes the combination of all n parts, which may have different owners. The
  * codelet `combine` adds the second datum (R) to the first (RW), along a binomial tree that depends on n alone, so the result is the
@@ -72,6 +75,7 @@ enum { /* consort_place.flags; at most one of them. 0: where the written data li
   CONSORT_PLACE_DATA = 1 << 1,    /* on the rank that owns `data` */
   CONSORT_PLACE_BYTES = 1 << 2    /* on the rank that owns most bytes of its data; of equal ranks the lowest */
 };
+/* The rank that runs a task. */
 typedef struct consort_place { uint32_t size, flags, rank, reserved; consort_data_id data; } consort_place;
 #define CONSORT_PLACE_INIT {sizeof(consort_place), 0, 0, 0, {0}}
 /* Submits a task of the job; all ranks call it, in the same order, one thread at a time. It runs on one rank, `place`; NULL: the owner
@@ -97,8 +101,10 @@ typedef struct consort_message {
   void *done_arg;
 } consort_message;
 #define CONSORT_MESSAGE_INIT {sizeof(consort_message), 0, {0}, 0, 0, 0, {0}, NULL, NULL}
-/* Submits the message; asynchronous. *out (may be NULL) is the request: consort_task_wait(), consort_task_state(). */
+/* Submits a send; asynchronous. *out (may be NULL) is the request: consort_task_wait(), consort_task_state(). It ends when the memory
+ * of the datum is free again. */
 CONSORT_API consort_status consort_send(consort_runtime *rt, const consort_message *message, consort_task_id *out);
+/* Submits a receive, likewise. It ends when the contents are there. E_INVAL at its end: the sender's datum has another size. */
 CONSORT_API consort_status consort_receive(consort_runtime *rt, const consort_message *message, consort_task_id *out);
 
 #ifdef __cplusplus

@@ -21,7 +21,8 @@ namespace consort::inline face {
 // Where a task of a job runs. By default: where the data live that it writes.
 class Place {
  public:
-  Place() noexcept = default;
+  Place() noexcept = default;  // Where the written data live.
+  // On this rank. Written data of other owners are sent back to them.
   static Place rank(uint32_t rank) noexcept {
     Place p;
     p.place_.flags = CONSORT_PLACE_RANK, p.place_.rank = rank;
@@ -34,7 +35,8 @@ class Place {
     p.place_.flags = CONSORT_PLACE_DATA, p.place_.data = x.id();
     return p;
   }
-  static Place most_bytes() noexcept {  // On the rank that owns most bytes of the task's data.
+  // On the rank that owns most bytes of the task's data.
+  static Place most_bytes() noexcept {
     Place p;
     p.place_.flags = CONSORT_PLACE_BYTES;
     return p;
@@ -68,6 +70,7 @@ struct Placed {
 // This rank of a job. The constructor joins it on all ranks; the runtime leaves it when it stops.
 class Job {
  public:
+  // Joins the job of this process; all ranks do. Throws Error (E_TIMEOUT, E_PEER_LOST) if some rank does not come.
   explicit Job(Runtime &rt, const char *transport = nullptr) : rt_(rt) {
     consort_job_desc d = CONSORT_JOB_DESC_INIT;
     d.transport = transport;
@@ -93,33 +96,40 @@ class Job {
   void distribute(const Data<V> &x, uint64_t tag, uint32_t owner) {
     detail::check(consort_data_distribute(rt_.c(), x.id(), tag, owner));
   }
+  // The rank that owns a datum of the job.
   template <class V>
-  uint32_t owner(const Data<V> &x) const {  // Of a datum of the job.
+  uint32_t owner(const Data<V> &x) const {
     uint32_t owner = 0;
     detail::check(consort_data_owner(rt_.c(), x.id(), &owner, nullptr));
     return owner;
   }
+  // On all ranks: a new owner, which gets the contents.
   template <class V>
-  void migrate(const Data<V> &x, uint32_t owner) { detail::check(consort_data_migrate(rt_.c(), x.id(), owner)); }  // On all ranks: a new owner.
+  void migrate(const Data<V> &x, uint32_t owner) { detail::check(consort_data_migrate(rt_.c(), x.id(), owner)); }
+  // On all ranks: the contents are at `rank`, too.
   template <class V>
-  void fetch(const Data<V> &x, uint32_t rank) { detail::check(consort_data_fetch(rt_.c(), x.id(), rank)); }  // On all ranks: x is at `rank`, too.
+  void fetch(const Data<V> &x, uint32_t rank) { detail::check(consort_data_fetch(rt_.c(), x.id(), rank)); }
+  // On all ranks: copies elsewhere than at the owner are dropped.
   template <class V>
-  void flush(const Data<V> &x) { detail::check(consort_data_flush(rt_.c(), x.id())); }  // On all ranks: copies are dropped.
+  void flush(const Data<V> &x) { detail::check(consort_data_flush(rt_.c(), x.id())); }
+  // On all ranks: the contents are sent to all of them.
   template <class V>
-  void broadcast(const Data<V> &x) { detail::check(consort_data_broadcast(rt_.c(), x.id())); }  // On all ranks: x is everywhere.
+  void broadcast(const Data<V> &x) { detail::check(consort_data_broadcast(rt_.c(), x.id())); }
   // On all ranks: parts[0] becomes the combination of all parts, by a fixed tree. combine(a, b) adds b to a.
   template <class V, class S>
   void reduce(const std::vector<Data<V>> &parts, const Codelet<S> &combine) {
     const auto ids = ids_of(parts);
     detail::check(consort_data_reduce(rt_.c(), ids.data(), static_cast<uint32_t>(ids.size()), combine.id(static_cast<detail::Submitter &>(rt_).control_)));
   }
+  // On all ranks: the contents at root are sent to the owners.
   template <class V>
-  void scatter(const std::vector<Data<V>> &all, uint32_t root) {  // On all ranks: from root to their owners.
+  void scatter(const std::vector<Data<V>> &all, uint32_t root) {
     const auto ids = ids_of(all);
     detail::check(consort_data_scatter(rt_.c(), ids.data(), static_cast<uint32_t>(ids.size()), root));
   }
+  // On all ranks: the contents at the owners are sent to root.
   template <class V>
-  void gather(const std::vector<Data<V>> &all, uint32_t root) {  // On all ranks: from their owners to root.
+  void gather(const std::vector<Data<V>> &all, uint32_t root) {
     const auto ids = ids_of(all);
     detail::check(consort_data_gather(rt_.c(), ids.data(), static_cast<uint32_t>(ids.size()), root));
   }
@@ -130,6 +140,7 @@ class Job {
   Task submit(const Codelet<S> &codelet, const A &...given) {
     return submit(Place(), codelet, given...);
   }
+  // With options.
   template <class S, class... A>
   Task submit(const Options &options, const Codelet<S> &codelet, const A &...given) {
     return submit(Place(), options, codelet, given...);
@@ -140,15 +151,17 @@ class Job {
     const detail::Placed placed{nullptr, place};
     return static_cast<detail::Submitter &>(rt_).template route<Task>(&placed, codelet, given...);
   }
+  // With options, not where the written data live.
   template <class S, class... A>
   Task submit(const Place &place, const Options &options, const Codelet<S> &codelet, const A &...given) {
     const detail::Placed placed{&options, place};
     return static_cast<detail::Submitter &>(rt_).template route<Task>(&placed, codelet, given...);
   }
 
-  // Messages: tasks that read or write x. The n-th send of a tag to a rank goes to the n-th receive of that tag there.
+  // A message: a task that reads x. The n-th send of a tag to a rank goes to the n-th receive of that tag there.
   template <class V>
   Task send(const Data<V> &x, uint32_t to, uint64_t tag, Done done = {}) { return message(consort_send, x.id(), to, tag, done); }
+  // The other end: a task that writes x.
   template <class V>
   Task receive(const Data<V> &x, uint32_t from, uint64_t tag, Done done = {}) {
     return message(consort_receive, x.id(), from, tag, done);
