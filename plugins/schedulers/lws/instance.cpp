@@ -204,22 +204,28 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
   uint32_t kept = 0;
   if (me.plain == 1)  // one class
     while (kept < p.n && !is_priority(p.ready[p.n - 1 - kept]) && me.deque.push(p.ready[p.n - 1 - kept])) ++kept;
-  const uint32_t rest = p.n - kept;
-  for (uint32_t i = rest; i-- > 0;) {
-    consort_task *task = p.ready[i];
-    if (is_priority(task)) continue;
-    const uint32_t pool = pool_of(task);
-    if (pool == me.klass && me.deque.push(task)) [[likely]]
-      ++kept;
-    else if (!shared(pool) && pools_[pool].ring.push(&task, 1, p.epoch, epoch_) == Ring::Push::kDone)
-      announce(group, p.wake, task, pool, 1, me.id);
-    else
-      list(group, p, &task, 1, me.id);
-  }
-  for (uint32_t i = 0, end; i < rest; i = end) {  // neighbours with a priority: under one lock, in their order
-    for (end = i; end < rest && is_priority(p.ready[end]);) ++end;
-    if (end > i) list(group, p, &p.ready[i], end - i, me.id);
-    else ++end;
+  for (uint32_t end = p.n - kept; end;) {
+    const uint32_t begin = end > 64 ? end - 64 : 0;
+    // Read before any of them is published: a published task may run, end and have its record reused at once.
+    uint64_t urgent = 0;
+    for (uint32_t i = begin; i < end; ++i) urgent |= uint64_t{is_priority(p.ready[i])} << (i - begin);
+    for (uint32_t i = end; i-- > begin;) {
+      if (urgent >> (i - begin) & 1) continue;
+      consort_task *task = p.ready[i];
+      const uint32_t pool = pool_of(task);
+      if (pool == me.klass && me.deque.push(task)) [[likely]]
+        ++kept;
+      else if (!shared(pool) && pools_[pool].ring.push(&task, 1, p.epoch, epoch_) == Ring::Push::kDone)
+        announce(group, p.wake, task, pool, 1, me.id);
+      else
+        list(group, p, &task, 1, me.id);
+    }
+    for (uint32_t i = begin, next; i < end; i = next) {  // neighbours with a priority: under one lock, in their order
+      for (next = i; next < end && (urgent >> (next - begin) & 1);) ++next;
+      if (next > i) list(group, p, &p.ready[i], next - i, me.id);
+      else ++next;
+    }
+    end = begin;
   }
   if (kept) group.announce(p.wake, place, kept);
   return leave(me, p.n);
