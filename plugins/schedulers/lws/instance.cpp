@@ -161,12 +161,7 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
 
 consort_status Instance::quiesce(uint64_t deadline) noexcept {
   if (!wait_outside(deadline)) return CONSORT_E_TIMEOUT;
-  for (const Door &door : doors_)
-    while (door.inside.load(std::memory_order_seq_cst)) {  // pairs with push_outside()
-      if (deadline != CONSORT_NEVER && host_->now(host_) >= deadline) return CONSORT_E_TIMEOUT;
-      sched_yield();
-    }
-  return CONSORT_OK;
+  return doors_.wait(host_, deadline);
 }
 
 const int32_t *Instance::urgency(uint32_t worker) noexcept {
@@ -232,15 +227,10 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
 }
 
 uint32_t Instance::push_outside(const consort_push &p) noexcept {
-  // Selected by the stack address: threads mostly use different doors.
-  Door &door = doors_[(reinterpret_cast<uintptr_t>(&p) >> 12) * 0x9e3779b97f4a7c15u >> 61];
-  static_assert(kDoors == 8);
   // seq_cst with the load in quiesce(). If the push succeeds, its place in the ring or under the lock (release) precedes
   // drain()'s access there (acquire), so quiesce() sees it inside. If the instance is closed, the push leaves nothing.
-  door.inside.fetch_add(1, std::memory_order_seq_cst);
-  const uint32_t n = p.n ? place(*group_.load(std::memory_order_acquire), p) : 0;  // pairs with the store in workers()
-  door.inside.fetch_sub(1, std::memory_order_release);  // pairs with quiesce()
-  return n;
+  const policies::Visit visit(doors_.door(&p));
+  return p.n ? place(*group_.load(std::memory_order_acquire), p) : 0;  // pairs with the store in workers()
 }
 
 // Atomic with respect to drain(): all tasks go into one ring at once, or all under the lock.

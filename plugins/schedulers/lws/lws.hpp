@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "../doors.hpp"
 #include "deque.hpp"
 #include "group.hpp"
 #include "levels.hpp"
@@ -52,10 +53,6 @@ class Instance {
   void enter(Slot &) const noexcept;  // marks a worker's owner as inside
   static uint32_t leave(Slot &, uint32_t answer) noexcept;
 
-  // Other threads are counted on entry and exit, each at one of several doors, to spread contention over cache lines.
-  struct alignas(kLine) Door { std::atomic<uint32_t> inside{0}; };  // pairs with quiesce()
-  static constexpr uint32_t kDoors = 8;
-
   uint32_t pool_of(const consort_task *task) const noexcept;
   bool shared(uint32_t pool) const noexcept { return pool == nclasses_; }
   [[gnu::noinline]] uint32_t push_own(const Group &, const Group::Place &, const consort_push &) noexcept;
@@ -95,7 +92,7 @@ class Instance {
   std::vector<std::unique_ptr<Group>> groups_;       // all groups so far; [control]
   std::vector<std::unique_ptr<Slot>> slots_;         // by worker; [control]
   std::vector<Slot *> members_;                      // by worker; [control]
-  Door doors_[kDoors];
+  policies::Doors doors_;                            // other threads, counted on entry and exit
   alignas(kLine) SpinLock lock_;                     // guards the levels of all pools and publish()
 };
 
