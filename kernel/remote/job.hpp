@@ -126,6 +126,9 @@ class Job final : public ConnectionOwner {
 
   consort_status submit(ThreadState &, consort_data_id, Message::Kind, const MessageKey &, const Options &, TaskName *);
   consort_status check_peer(uint32_t rank) const noexcept;
+  // A send or a receive: checks the peer, and converts bad_alloc.
+  consort_status exchange(ThreadState &, consort_data_id, Message::Kind, const MessageKey &, const Options &,
+                          TaskName *) noexcept;
 
   // -- without the lock: the calling thread owns the message's task --
   KindTable::Turn begin_send(Message &, Datum &) noexcept;

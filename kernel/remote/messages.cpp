@@ -42,20 +42,22 @@ consort_status Job::submit(ThreadState &thread, consort_data_id data, Message::K
   return s;
 }
 
-consort_status Job::send(ThreadState &thread, consort_data_id data, uint32_t to, MessageKey::Class cls, uint64_t tag,
-                         const Options &options, TaskName *name) noexcept try {
-  if (const consort_status s = check_peer(to); s < 0) return s;
-  return submit(thread, data, Message::Kind::kSend, {to, cls, tag, 0}, options, name);
+consort_status Job::exchange(ThreadState &thread, consort_data_id data, Message::Kind kind, const MessageKey &key,
+                             const Options &options, TaskName *name) noexcept try {
+  if (const consort_status s = check_peer(key.peer); s < 0) return s;
+  return submit(thread, data, kind, key, options, name);
 } catch (const std::bad_alloc &) {
   return set_error(CONSORT_E_NOMEM, "no memory for a message");
 }
 
+consort_status Job::send(ThreadState &thread, consort_data_id data, uint32_t to, MessageKey::Class cls, uint64_t tag,
+                         const Options &options, TaskName *name) noexcept {
+  return exchange(thread, data, Message::Kind::kSend, {to, cls, tag, 0}, options, name);
+}
+
 consort_status Job::receive(ThreadState &thread, consort_data_id data, uint32_t from, MessageKey::Class cls, uint64_t tag,
-                            const Options &options, TaskName *name) noexcept try {
-  if (const consort_status s = check_peer(from); s < 0) return s;
-  return submit(thread, data, Message::Kind::kReceive, {from, cls, tag, 0}, options, name);
-} catch (const std::bad_alloc &) {
-  return set_error(CONSORT_E_NOMEM, "no memory for a message");
+                            const Options &options, TaskName *name) noexcept {
+  return exchange(thread, data, Message::Kind::kReceive, {from, cls, tag, 0}, options, name);
 }
 
 consort_status Job::barrier(ThreadState &thread, TaskName *name) noexcept try {
