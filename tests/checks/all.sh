@@ -144,6 +144,7 @@ else
   stage "tests asan" tests_of asan
   long=$([ -n "$full" ] && echo ON || echo OFF) # tests that add no concurrency to the others
   stage "build tsan" make tsan tsan all -DCONSORT_TOOLS=OFF -DCONSORT_EXAMPLES="$long" -DCONSORT_TESTS_OF_ONE_THREAD="$long"
+  stage "thread locals" tests/checks/thread_locals.py build/tsan
   stage "tests tsan" tests_of tsan
   [ -n "$full" ] && stage "build clang" clang_build
   [ -n "$full" ] && stage "aarch64" tests/checks/aarch64.sh

@@ -4,7 +4,7 @@ namespace gpu {
 
 namespace {
 
-thread_local const char *name_of_call = "in a stream";
+alignas(64) thread_local const char *name_of_call = "in a stream";  // tests/checks/thread_locals.py
 thread_local int fault_of_call = 0;
 thread_local bool inside_callback = false;
 

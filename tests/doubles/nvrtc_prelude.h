@@ -54,7 +54,7 @@ inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline double2 make_double2(double x, double y) { return {x, y}; }
 
-static thread_local uint3 threadIdx, blockIdx;
+alignas(64) static thread_local uint3 threadIdx, blockIdx;
 static thread_local dim3 blockDim, gridDim;
 static thread_local unsigned char *consort_dynamic_shared;
 

@@ -28,7 +28,7 @@ struct Call {
   const Site *site;
   const Call *outer;
 };
-inline thread_local constinit const Call *innermost = nullptr;
+alignas(64) inline thread_local constinit const Call *innermost = nullptr;  // aligned: tests/checks/thread_locals.py
 inline thread_local constinit char this_thread = 0;  // its address
 
 class Checks {

@@ -68,7 +68,7 @@ struct Last {
   uint64_t owner;
   Buffer *buffer;
 };
-thread_local constinit Last last{};
+alignas(64) thread_local constinit Last last{};  // aligned: tests/checks/thread_locals.py
 constinit std::atomic<uint64_t> instances{0};  // relaxed: numbers only have to be distinct
 
 // -- formatting of values ---------------------------------------------------------------------------------
