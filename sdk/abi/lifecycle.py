@@ -3,7 +3,7 @@
 
   lifecycle.py check  [ROOT] [LIBRARY]   each name of layout.golden and each header is listed where it is defined, none that is
                                          gone; what is stable is as stable.golden has it, or has grown as it may; with LIBRARY,
-                                         what it exports is what is listed
+                                         what it exports is what is listed, and what debian/libconsort0.symbols has
   lifecycle.py update [ROOT]             lists what is new, as unstable; forgets what is gone and was unstable
   lifecycle.py record [ROOT]             keeps the layout of what is stable, as it is now, in stable.golden
   lifecycle.py table  [ROOT]             the states, family by family
@@ -161,6 +161,11 @@ class Lifecycle:
             self.wrong.append(f'{name}: exported by {Path(library).name}, but no header lists it as a function')
         for name in sorted((functions | set(self.private)) - exported):
             self.wrong.append(f'{name}: a function by lifecycle.toml, but {Path(library).name} does not export it')
+        packaged = self.root / 'debian/libconsort0.symbols'
+        if packaged.exists():
+            symbols = set(re.findall(r'^ (\w+)@', packaged.read_text(), re.M))
+            self.wrong += [f'{name}: exported, but not in {packaged.name}' for name in sorted(exported - symbols)]
+            self.wrong += [f'{name}: in {packaged.name}, but not exported' for name in sorted(symbols - exported)]
 
     def update(self):
         homes = self.defined()
