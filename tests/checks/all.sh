@@ -139,6 +139,7 @@ else
   stage "storm" storm
   [ -n "$full" ] && stage "storm mutations" tests/storm/mutations.py
   stage "stranger" tests/checks/stranger.sh build/release
+  stage "old examples" tests/checks/old_examples.sh build/release
   stage "snippets" tests/checks/snippets.py build/release
   stage "build asan" make asan asan all
   stage "tests asan" tests_of asan
