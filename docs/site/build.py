@@ -76,7 +76,7 @@ class Pages:
             path, _, anchor = found.group(1).partition('#')
             if re.match(r'[a-z]+:', path) or not path:
                 return found.group()
-            if path.endswith('.svg'):  # all of docs/*.svg lie beside the first page
+            if path.endswith('.svg'):  # all of docs/**/*.svg lie beside the first page
                 return f']({os.path.relpath(os.path.basename(path), os.path.dirname(page) or ".")})'
             to = self.target((file.parent / path).resolve())
             way = os.path.relpath(to + '.md', os.path.dirname(page) or '.')
@@ -205,7 +205,7 @@ def stage(lenient):
         name, kind = file.relative_to(ROOT), LANGUAGES.get(file.suffix, 'none')
         body = file.read_text() if file.is_file() else '\n'.join(sorted(f.name for f in file.iterdir()))
         site.put(page, f'{ORPHAN}# {name}\n\n{fence}{kind}\n{body}\n{fence}\n')
-    for picture in (ROOT / 'docs').glob('*.svg'):
+    for picture in (ROOT / 'docs').rglob('*.svg'):
         shutil.copy(picture, SOURCE)
     (WORK / 'symbols.json').write_text(json.dumps(symbols))
 
