@@ -47,17 +47,22 @@ struct completion_signatures {};
 
 // The token of a receiver that asks for no stop.
 struct never_stop_token {
+  // The registration of a callback, which is never called.
   template <class F>
   struct callback_type {
+    // Drops the callback.
     explicit callback_type(never_stop_token, F) noexcept {}
   };
+  // Whether a stop was asked for: always false.
   static constexpr bool stop_requested() noexcept { return false; }
+  // Whether a stop can still be asked for: always false.
   static constexpr bool stop_possible() noexcept { return false; }
 };
 // What a receiver without get_env() has.
 struct empty_env {};
 // get_env(receiver): its environment.
 inline constexpr struct get_env_t {
+  // Returns receiver.get_env(), or an empty_env where the receiver has no such function.
   template <class R>
   auto operator()(const R &receiver) const noexcept {
     if constexpr (requires { receiver.get_env(); }) return receiver.get_env();
@@ -66,6 +71,7 @@ inline constexpr struct get_env_t {
 } get_env{};
 // get_stop_token(environment): what its query(get_stop_token) answers.
 inline constexpr struct get_stop_token_t {
+  // Returns env.query(get_stop_token), or a never_stop_token where the environment answers no such query.
   template <class E>
   auto operator()(const E &env) const noexcept {
     if constexpr (requires { env.query(*this); }) return env.query(*this);
@@ -226,9 +232,10 @@ class [[nodiscard]] TaskSender {
  public:
   using sender_concept = CONSORT_EXECUTION::sender_t;
   using completion_signatures = typename detail::Completions<T>::type;
+  // Keeps the function that submits the task; sender() calls this.
   explicit TaskSender(Submit submit) : submit_(std::move(submit)) {}
 
-  // The operation. It neither moves nor ends between start() and the completion.
+  // Returns the operation. It neither moves nor ends between start() and the completion.
   template <class Receiver>
   auto connect(Receiver receiver) const {
     constexpr bool takes_value = [] {
