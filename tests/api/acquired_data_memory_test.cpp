@@ -2,6 +2,7 @@
 // thread never waits for memory that it holds itself (MEM-02, DAT-09).
 #include "api/device_home.hpp"
 #include "api/division.hpp"
+#include "api/settled.hpp"
 #include "support/folder.hpp"
 
 using namespace consort_test;
@@ -94,7 +95,7 @@ TEST_F(AcquiredDataMemory, WaitsForHoldsOfOtherThreads) {
     got = true;
     EXPECT_OK(consort_release(m, hb));
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(settled());
   EXPECT_FALSE(got);
   ASSERT_OK(consort_release(m, ha));
   other.join();

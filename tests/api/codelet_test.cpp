@@ -1,5 +1,6 @@
 // Codelets: accepted and refused descriptions, the arguments of a body, removal.
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -165,6 +166,7 @@ TEST_F(Codelets, RemovalWaitsForItsTasks) {
   Gate gate;
   std::atomic<int> ended{0};
   const auto c = body(rt, "slow", [&](const consort_call &) {
+    // nap: the removal overlaps with bodies
     return gate.pass(), std::this_thread::sleep_for(2ms), ++ended, CONSORT_OK;
   });
   for (int i = 0; i < 5; ++i) Desc(c).must(rt);
@@ -174,7 +176,7 @@ TEST_F(Codelets, RemovalWaitsForItsTasks) {
     EXPECT_EQ(ended, 5);
     removed = true;
   });
-  std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(settled());
   EXPECT_FALSE(removed);
   gate.open();
   remover.join();

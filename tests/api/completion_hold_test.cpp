@@ -1,5 +1,6 @@
 // TSK-16 and the ends of tasks that are held: end_holds, end_after, holds from bodies and hooks, releases from anywhere.
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -336,7 +337,7 @@ TEST_F(WaitNoReady, CountsBodiesThatWait) {
     const auto child = Desc(closed).must(rt);
     ++inside;
     const consort_status s = consort_task_wait(rt, child, kLong, CONSORT_WAIT_NO_HELP);
-    std::this_thread::sleep_for(30ms);
+    std::this_thread::sleep_for(30ms);  // nap: time for the wait to return early, which would be wrong
     ++inside;
     return s;
   });
@@ -345,7 +346,7 @@ TEST_F(WaitNoReady, CountsBodiesThatWait) {
     Desc(parent).must(rt);
     EXPECT_TRUE(eventually([&] { return inside == 1; }));
     std::thread opener([&] {
-      std::this_thread::sleep_for(10ms);
+      EXPECT_TRUE(settled());  // this call waits
       gate.open();
     });
     EXPECT_OK(consort_wait_no_ready(rt, kLong, 0));

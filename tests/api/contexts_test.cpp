@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/in_context.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -47,7 +48,7 @@ TEST_P(ContextPolicies, TasksRunOnTheirContextsWorkers) {
   const auto c = body(rt, "note", [&](const consort_call &call) {
     consort_context_id here{0};
     EXPECT_OK(consort_context_current(rt, &here));
-    std::this_thread::sleep_for(20us);
+    std::this_thread::sleep_for(20us);  // nap: other workers of the context take part
     const std::lock_guard lock(mutex);
     ran[here.v].insert(call.worker);
     return CONSORT_OK;
@@ -215,7 +216,7 @@ TEST(Contexts, ResizingReschedulesQueuedTasks) {
     std::set<uint32_t> ran;
     const auto stop = body(rt, "stop", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
     const auto c = body(rt, "note", [&](const consort_call &call) {
-      std::this_thread::sleep_for(100us);
+      std::this_thread::sleep_for(100us);  // nap: other workers would take part, which would be wrong
       const std::lock_guard lock(mutex);
       ran.insert(call.worker);
       return CONSORT_OK;
@@ -310,8 +311,7 @@ TEST(Contexts, DestructionMovesTasksToTheParent) {
     began = true;
     EXPECT_SAYS(CONSORT_E_STALE, consort_context_wait(rt, b, kLong, 0), "destroyed while", "parent's");
   });
-  EXPECT_TRUE(eventually([&] { return began.load(); }));
-  std::this_thread::sleep_for(200ms);  // on a loaded machine the step from there into the wait takes a while
+  EXPECT_TRUE(eventually([&] { return began && others_sleep(); }));  // it waits
   EXPECT_OK(consort_context_destroy(rt, b));
   waits.join();
   EXPECT_EQ(ran, 0);

@@ -1,5 +1,6 @@
 // Data: registration, unregistration, acquiring, contents that are or are not there.
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -143,7 +144,7 @@ TEST_F(DataApi, UnregisterWaitsAndCopiesContentsHome) {
   std::vector<int> v(1000, 0);
   const auto x = vector_of(rt, v.data(), v.size(), sizeof v[0]);
   const auto c = body(rt, "add", [](const consort_call &k) {
-    std::this_thread::sleep_for(100us);
+    std::this_thread::sleep_for(100us);  // nap: time for a body beside it, which would be wrong
     for (int i = 0; i < 1000; ++i) pointer<int>(k, 0)[i]++;
     return CONSORT_OK;
   });
@@ -211,6 +212,7 @@ TEST_F(DataApi, AcquireWaitsInOrderAndReturnsTheView) {
   std::vector<int> v(3, 1);
   const auto x = vector_of(rt, v.data(), v.size(), sizeof v[0]);
   const auto c = body(rt, "double", [](const consort_call &k) {
+    // nap: the acquire comes before the tasks have run
     return std::this_thread::sleep_for(1ms), pointer<int>(k, 0)[1] *= 2, CONSORT_OK;
   });
   for (int i = 0; i < 10; ++i) Desc(c).rw(x).must(rt);
@@ -246,7 +248,7 @@ TEST_F(DataApi, HoldsToReadShareAndBlockWriters) {
   EXPECT_TRUE(eventually([&] { return reads == 1; })) << "a reader beside a held read";
   Desc(writer).rw(x).must(rt);
   Desc(reader).r(x).must(rt);
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(settled());
   EXPECT_EQ(writes, 0);
   EXPECT_EQ(reads, 1) << "a reader does not overtake the writer before it";
   EXPECT_OK(consort_release(rt, hold));
@@ -429,7 +431,7 @@ TEST_F(DataApi, ScratchIsPrivateToTheWorker) {
     auto *p = pointer<uint64_t>(k, 0);
     const uint64_t mine = reinterpret_cast<uint64_t>(&now) ^ k.worker;
     for (int i = 0; i < 1000; ++i) p[i] = mine;
-    std::this_thread::sleep_for(100us);
+    std::this_thread::sleep_for(100us);  // nap: time for a body on the same memory, which would be wrong
     for (int i = 0; i < 1000; ++i)
       if (p[i] != mine) ++bad;
     --together;

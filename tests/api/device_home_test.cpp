@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "device_home.hpp"
+#include "api/settled.hpp"
 #include "support/folder.hpp"
 
 namespace consort_test {
@@ -356,7 +357,7 @@ TEST(DeviceHome, CopyHomeWaitsForIntermediateMemory) {
   consort_hold hold;
   ASSERT_OK(consort_acquire(m, y, CONSORT_M_R, kLong, &hold));
   ASSERT_OK(consort_unregister_later(m, x));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(settled());
   EXPECT_EQ(there, Words(kN, 1));
   ASSERT_OK(consort_release(m, hold));
   consort_data_id again{0};

@@ -152,6 +152,7 @@ TEST(Environment, SwitchesProfiling) {  // ENV-18
   const auto busy = [] {
     Rt rt(with({{"workers", "1"}}));
     Bodies body;
+    // nap: a time that is measured
     Desc(body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(2ms), CONSORT_OK; })).must(rt);
     need(consort_wait_all(rt, kLong, 0), "wait");
     return worker(rt, 0).busy_ns;

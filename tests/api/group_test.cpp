@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -89,7 +90,7 @@ TEST_F(Groups, ChildrenJoinTheGroupOfTheirParent) {
   consort_codelet_id tree{0};
   tree = body(rt, "tree", [&](const consort_call &k) -> consort_status {
     ++ran;
-    std::this_thread::sleep_for(50us);
+    std::this_thread::sleep_for(50us);  // nap: the wait begins before the tree has grown
     for (int i = 0; i < 2 && value<int>(k, 0); ++i)
       if (const auto s = Desc(tree).arg(value<int>(k, 0) - 1).to(rt); s < 0) return s;
     return CONSORT_OK;
@@ -143,7 +144,7 @@ TEST_F(Groups, FdBecomesReadableWhenNothingIsPending) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<int> ran{0};
     Bodies local;
-    const auto c =
+    const auto c =  // nap: some tasks end while the loop sleeps
         local(rt, "count", [&](const consort_call &) { return std::this_thread::sleep_for(100us), ++ran, CONSORT_OK; });
     for (int i = 0; i < 10; ++i) Desc(c).in(g).must(rt);
     epoll_event out;
@@ -216,7 +217,7 @@ TEST_F(Groups, DestroyWaitsForTheCallback) {
     auto &t = *static_cast<Told *>(arg);
     t.from_inside = consort_group_destroy(t.rt, g);
     t.inside = true;
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);  // nap: time for the destroy to return early, which would be wrong
     t.over = true;
   };
   const consort_group_desc d{sizeof d, 0, "slow", done, &told};
@@ -245,8 +246,7 @@ TEST_F(Groups, DestroyedGroupEndsTheWaitForItAndNotItsSuccessors) {
       answer = consort_group_wait(rt, g, CONSORT_FOREVER, CONSORT_WAIT_NO_HELP);
       over = true;
     });
-    ASSERT_TRUE(eventually([&] { return waits.load() && first.waiting() == 1; }));
-    std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(eventually([&] { return waits && first.waiting() == 1 && others_sleep(); }));
     first.open();
     while (consort_group_destroy(rt, g) == CONSORT_E_BUSY) {
     }
@@ -257,9 +257,9 @@ TEST_F(Groups, DestroyedGroupEndsTheWaitForItAndNotItsSuccessors) {
     ASSERT_OK(consort_group_create(rt, &d, &next));
     ASSERT_EQ(static_cast<uint32_t>(next.v), static_cast<uint32_t>(g.v)) << "its record is used again";
     Desc(opens_second).in(next).must(rt);
-    EXPECT_TRUE(eventually([&] { return over.load(); }, 2000ms)) << "round " << round;
+    EXPECT_TRUE(eventually([&] { return over.load(); })) << "round " << round;
     second.open();
-    EXPECT_TRUE(eventually([&] { return told > 0; }, 2000ms)) << "round " << round;
+    EXPECT_TRUE(eventually([&] { return told > 0; })) << "round " << round;
     waiter.join();
     if (answer.status != CONSORT_OK) {
       EXPECT_TRUE(answered(CONSORT_E_STALE, answer, {"destroyed while it was waited for"}));
@@ -292,10 +292,10 @@ TEST_F(Groups, CallbackRunsWhenAThreadOutsideReleasesTheLastHold) {
   });
   Desc(asks).in(g).must(rt);
   ASSERT_TRUE(eventually([&] { return given.yes.load(); }));
-  std::this_thread::sleep_for(5ms);  // the workers sleep
+  ASSERT_TRUE(settled());
   EXPECT_EQ(told, 0) << "the hold is one of its tasks";
   ASSERT_OK(consort_release(rt, given.hold));
-  EXPECT_TRUE(eventually([&] { return told > 0; }, 2000ms));
+  EXPECT_TRUE(eventually([&] { return told > 0; }));
   EXPECT_OK(consort_unregister(rt, x));
 }
 

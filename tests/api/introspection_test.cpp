@@ -3,6 +3,7 @@
 #include <consort/settings.h>
 
 #include "api/introspection.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -64,6 +65,7 @@ TEST(Introspection, WorkerInfoCountsTasks) {
 TEST(Introspection, ProfileMeasuresBusyTime) {
   Rt rt({{"workers", "1"}, {"profile", "true"}});
   Bodies body;
+  // nap: a time that is measured, of which the test knows a lower bound
   Desc(body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(5ms), CONSORT_OK; })).must(rt);
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_GE(worker(rt, 0).busy_ns, 4'000'000u);
@@ -78,6 +80,7 @@ TEST(Introspection, ProfileIsSwitchedWhileTasksRun) {
     if (e->what == 0) static_cast<std::vector<uint64_t> *>(user)->push_back(e->t_ns);
   }, &told));
   Bodies body;
+  // nap: a time that is measured, of which the test knows a lower bound
   const auto nap = body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(5ms), CONSORT_OK; });
   const auto run = [&] {
     Desc(nap).must(rt);
@@ -109,6 +112,7 @@ TEST(Introspection, WaitingBodiesAreNotBusy) {
     SCOPED_TRACE(pump);
     Rt rt({{"workers", "1"}, {"profile", "true"}, {"pump", pump}});
     Bodies body;
+    // nap: a time that is measured, of which the test knows a lower bound
     const auto child = body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(5ms), CONSORT_OK; });
     const auto parent = body(rt, "parent", [&](const consort_call &) -> consort_status {
       for (int i = 0; i < 4; ++i)
@@ -270,7 +274,7 @@ TEST(ManualPump, StepRunsOneTask) {
   EXPECT_EQ(consort_step(rt, 0), CONSORT_AGAIN);
   EXPECT_SAYS(CONSORT_E_INVAL, consort_step(rt, 2), "worker 2");
   for (int i = 0; i < 10; ++i) Desc(c).must(rt);
-  std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(settled());
   EXPECT_EQ(ran, 0) << "only step() runs tasks";
   int steps = 0;
   while (ran < 10 && steps < 1000) EXPECT_GE(consort_step(rt, static_cast<uint32_t>(steps++ % 2)), 0);

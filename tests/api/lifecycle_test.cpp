@@ -201,7 +201,7 @@ TEST(Lifecycle, SlowStopLogsItsReason) {
     need(consort_acquire(rt, precious, CONSORT_M_RW, kLong, &hold), "acquire");
     has = true;
     EXPECT_TRUE(eventually([&] { return log.about_the_stop() > 0; }));
-    std::this_thread::sleep_for(100ms);
+    std::this_thread::sleep_for(100ms);  // nap: time for a second warning, which would be wrong
     need(consort_release(rt, hold), "release");
   });
   ASSERT_TRUE(eventually([&] { return has.load(); }));

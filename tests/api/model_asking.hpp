@@ -144,6 +144,7 @@ class Models : public ::testing::Test {
 };
 
 Body nap(std::chrono::microseconds time) {
+  // nap: a time that is measured
   return [time](const consort_call &) { return std::this_thread::sleep_for(time), CONSORT_OK; };
 }
 

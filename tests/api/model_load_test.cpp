@@ -132,7 +132,7 @@ TEST_F(Models, ConcurrentQueriesAndMeasurements) {
           EXPECT_OK(feed(d, 100, 0));
         }
         if (i % 64 == 0) (void)Rows(rt_);
-        std::this_thread::sleep_for(50us);
+        std::this_thread::sleep_for(50us);  // nap: questions between many samples
       }
     });
   for (int i = 0; i < 1000; ++i) {

@@ -257,7 +257,7 @@ TEST_F(Models, RunsTheFastestImplementation) {
   const auto fn = [](const consort_call *c) -> consort_status {
     const One &one = *static_cast<One *>(c->user);
     ++*one.ran;
-    std::this_thread::sleep_for(std::chrono::microseconds(one.us));
+    std::this_thread::sleep_for(std::chrono::microseconds(one.us));  // nap: a time that is measured
     return CONSORT_OK;
   };
   const consort_impl impls[] = {{"cpu", fn, &ones[0], "slow", nullptr, nullptr, nullptr, 0},

@@ -72,6 +72,7 @@ TEST_F(OwnTaskWait, BodyThatLosesItsWorkerLeavesNothingBehind) {
     EXPECT_TRUE(eventually([&] { return gate >= value<int>(c, 0); }));
     return CONSORT_OK;
   });
+  // nap: the wait begins before it ends
   const auto last = body(two, "last", [&](const consort_call &) { return std::this_thread::sleep_for(500us), CONSORT_OK; });
   const auto outer = body(two, "outer", [&](const consort_call &c) -> consort_status {
     Desc(busy).arg(value<int>(c, 0)).on(c.worker).must(two);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <random>
 
+#include "api/settled.hpp"
 #include "api/sums.hpp"
 
 using namespace consort_test;
@@ -251,7 +252,7 @@ TEST(Reduction, CodeletsAreBusyWhileContributionsArePending) {
         EXPECT_OK(consort_codelet_remove(rt, sum.combine));
         removed = true;
       });
-      std::this_thread::sleep_for(20ms);
+      EXPECT_TRUE(settled());
       EXPECT_FALSE(removed);
       gate.open();
       remover.join();

@@ -1,5 +1,6 @@
 // TSK-23: tasks that come again; BUN-01..05: bundles.
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -99,12 +100,12 @@ TEST_F(RepeatedTasks, FirstIdReleasesCompletionHolds) {
   const auto first = t.must(rt);
   for (int turn = 1; turn <= 5; ++turn) {
     ASSERT_TRUE(eventually([&] { return n == turn; }));
-    std::this_thread::sleep_for(2ms);
+    EXPECT_TRUE(settled());
     EXPECT_EQ(n, turn) << "its end is held: there is no next turn yet";
     if (turn == 3) {
       EXPECT_OK(consort_task_end_hold(rt, first));
       EXPECT_OK(consort_task_end_release(rt, first));
-      std::this_thread::sleep_for(2ms);
+      EXPECT_TRUE(settled());
       EXPECT_EQ(n, 3);
     }
     EXPECT_OK(consort_task_end_release(rt, first));

@@ -1,6 +1,7 @@
 // The promises of consort_stop() to calls of other threads, of bodies and of callbacks, one rule a test.
 #include <sys/wait.h>
 
+#include "api/settled.hpp"
 #include "api/stop_calls.hpp"
 
 using namespace consort_test;
@@ -110,7 +111,7 @@ TEST(StopRules, SecondStopWaitsForTheFirst) {
       EXPECT_TRUE(s.gate.is_open());
       ++answered_stopped;
     });
-  std::this_thread::sleep_for(2ms);
+  EXPECT_TRUE(settled());
   EXPECT_EQ(answered_stopped, 0);
   s.finish();
   for (auto &t : others) t.join();

@@ -4,6 +4,7 @@
 #include <kernel/base/fence.hpp>
 
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 namespace {
 
@@ -20,7 +21,7 @@ struct StopWait : ::testing::Test {
       consort::wait_for_end(&shell, stops);
       over = true;
     });
-    std::this_thread::sleep_for(2ms);
+    EXPECT_TRUE(settled());
   }
   void TearDown() override {
     const bool ended = eventually([&] { return over.load(); });

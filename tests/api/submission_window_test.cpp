@@ -13,7 +13,7 @@ class Counted {
  public:
   explicit Counted(consort_runtime *rt, std::chrono::microseconds each = 0us)
       : rt_(rt), c_(body_(rt, "count", [this, each](const consort_call &) {
-          if (each.count()) std::this_thread::sleep_for(each);
+          if (each.count()) std::this_thread::sleep_for(each);  // nap: submissions overtake long tasks
           return ++ran_, CONSORT_OK;
         })) {}
   uint64_t most_pending(int n) {

@@ -224,7 +224,7 @@ TEST_F(Submit, ManyPredecessors) {
 
 TEST_F(Submit, EmptyTaskWaitsForItsData) {
   std::atomic<int> done{0};
-  const auto c =
+  const auto c =  // nap: time for the empty task to end early, which would be wrong
       body(rt, "slow", [&](const consort_call &) { return std::this_thread::sleep_for(2ms), ++done, CONSORT_OK; });
   Desc(c).rw(a).must(rt);
   Desc(c).rw(b).must(rt);

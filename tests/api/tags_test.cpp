@@ -1,6 +1,7 @@
 // DEP-06..DEP-09, X33..X35: tags, before and after the tasks that carry them exist; cycles; waits; failures. A stop
 // with tags that no task reaches; concurrent notifications and declarations.
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -67,13 +68,12 @@ TEST_F(Tags, WaitEndsThoughTheTagIsRestartedAtOnce) {
       answer = consort_tag_wait(rt, tags, 2, CONSORT_FOREVER, CONSORT_WAIT_NO_HELP);
       over = true;
     });
-    ASSERT_TRUE(eventually([&] { return waits.load(); }));
-    std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(eventually([&] { return waits && others_sleep(); }));
     for (const uint64_t tag : tags) {
       EXPECT_OK(consort_tag_notify(rt, tag));
       EXPECT_OK(consort_tag_restart(rt, tag));
     }
-    EXPECT_TRUE(eventually([&] { return over.load(); }, 2000ms));
+    EXPECT_TRUE(eventually([&] { return over.load(); }));
     for (const uint64_t tag : tags) EXPECT_OK(consort_tag_notify(rt, tag));  // so that a wait that was missed ends
     waiter.join();
     EXPECT_TRUE(answered(CONSORT_OK, answer, {}));
@@ -90,8 +90,7 @@ TEST_F(Tags, WaitReturnsTheFailureOfATagThatIsRestartedAtOnce) {
       waits = true;
       answer = consort_tag_wait(rt, tags, 2, 2'000'000'000, CONSORT_WAIT_NO_HELP);
     });
-    ASSERT_TRUE(eventually([&] { return waits.load(); }));
-    std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(eventually([&] { return waits && others_sleep(); }));
     const auto t = Tagged(bad, 1).must(rt);
     ASSERT_SAYS(CONSORT_E_IO, consort_task_wait(rt, t, kLong, CONSORT_WAIT_KEEP_FAILURE));
     ASSERT_OK(consort_tag_restart(rt, 1));
@@ -360,7 +359,7 @@ TEST(TagsStop, WaitsForTagsOfRunningTasks) {
   const auto count = body(rt, "late", [&](const consort_call &) { return ++n, CONSORT_OK; });
   consort_runtime *const raw = rt;
   const auto slow = body(rt, "slow", [raw](const consort_call &) {
-    std::this_thread::sleep_for(400ms);
+    std::this_thread::sleep_for(400ms);  // nap: longer than the stop looks before it gives tags up
     return consort_tag_notify(raw, 42);
   });
   const uint64_t tag = 42;

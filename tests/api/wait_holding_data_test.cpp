@@ -125,6 +125,7 @@ TEST_P(WaitHoldingData, TaskThatHoldsDataWarns) {
 }
 
 TEST_P(WaitHoldingData, SlowWaitDoesNotWarn) {
+  // nap: longer than the period of the warning, which must not come
   const auto slow = codelet(rt, "slow", [](const consort_call *) -> consort_status { return std::this_thread::sleep_for(1500ms), CONSORT_OK; });
   consort_hold hold{};
   ASSERT_OK(consort_acquire(rt, dx, CONSORT_M_RW, kLong, &hold));

@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -186,7 +187,7 @@ TEST_F(Wait, ManyThreadsWaitForOneTask) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i)
     threads.emplace_back([&, i] { need(consort_task_wait(rt, t, kLong, i & 1), "wait"), ++woken; });
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(settled());
   EXPECT_EQ(woken, 0);
   gate.open();
   for (auto &th : threads) th.join();

@@ -115,6 +115,7 @@ if [ -n "$all" ]; then stage "build release" make release release all; else stag
 stage "includes" tests/checks/includes.py
 stage "floors" tests/checks/floors.py
 stage "vocabulary" tests/checks/vocabulary.py
+stage "naps" tests/checks/naps.py
 stage "atomics" tests/checks/atomics.py
 stage "parity" tests/checks/parity.py
 stage "parity gate" tests/checks/parity_gate.py

@@ -81,7 +81,7 @@ void execute(Lock &lock, Stream &stream, Op &op) {
   auto time = duration(stream, op.work);
   lock.unlock();
   if (time.count()) {
-    std::this_thread::sleep_for(time);
+    std::this_thread::sleep_for(time);  // nap: the latency that a test has set
   }
   in_callback() = host != nullptr;
   int fault = perform(op.work, status);

@@ -54,7 +54,7 @@ inline void arm_wakes_for_the_oldest(DeviceMachine &m, uint64_t spin, int n_slow
   const consort_addr a = m.alloc(64, CONSORT_AL_ZERO);
   const std::vector<consort_arg> quick = {at(a, 64), value<int>(1)}, slow = {at(a, 64), value<int>(n_slow)};
   Call helped([](const consort_call *) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // nap: the thread of the test sleeps meanwhile
     return CONSORT_OK;
   });
   uint32_t slept = 0;

@@ -329,7 +329,7 @@ TEST_F(LevelZero, FunctionsReceiveTheNativeList) {
   });
   Call blocks([&](const consort_call *) {
     blocking_on = std::this_thread::get_id();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // nap: later ops would overtake it, which would be wrong
     return CONSORT_OK;
   });
   Call late([&](const consort_call *c) { return add(c, 9); });
@@ -380,7 +380,7 @@ TEST_F(LevelZero, QueuesWaitForEachOthersTickets) {
     const consort_addr d = m.alloc(64, CONSORT_AL_ZERO);
     const std::vector<consort_arg> wait = {at(d, 64), value<int>(50'000)}, only = {at(d, 64)};
     Call block([](const consort_call *) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // nap: an op that ignored its ticket would be first
       return CONSORT_OK;
     });
     std::vector<consort_op> first = {helped ? block.op(false) : op_of(CONSORT_OP_MARK, 1), launch_of(slow, wait, 1)};

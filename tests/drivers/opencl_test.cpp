@@ -284,7 +284,7 @@ TEST_F(OpenCl, FunctionsReceiveTheNativeQueue) {
   unsigned char seen = 0;
   Call blocks([&](const consort_call *c) {
     blocking_on = std::this_thread::get_id();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // nap: later ops would overtake it, which would be wrong
     return clEnqueueReadBuffer(static_cast<cl_command_queue>(c->native_queue), reinterpret_cast<cl_mem>(a.base), CL_TRUE, a.off, 1, &seen, 0, nullptr, nullptr) == CL_SUCCESS
                ? CONSORT_OK : CONSORT_E_IO;
   });
@@ -321,7 +321,7 @@ TEST_F(OpenCl, QueuesWaitForEachOthersTickets) {
     const consort_addr d = m.alloc(64, CONSORT_AL_ZERO);
     const std::vector<consort_arg> wait = {at(d, 64), value<int>(5'000'000)}, only = {at(d, 64)};
     Call block([](const consort_call *) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // nap: an op that ignored its ticket would be first
       return CONSORT_OK;
     });
     std::vector<consort_op> first = {helped ? block.op(false) : op_of(CONSORT_OP_MARK, 1), launch_of(slow, wait, 1)};

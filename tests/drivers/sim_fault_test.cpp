@@ -70,7 +70,7 @@ TEST(SimFaults, LostDeviceStaysLost) {
   std::atomic<int> runs{0};
   Body body([&] {
     ++runs;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // nap: later ops are in the queue before the loss
     return CONSORT_OK;
   });
   auto list = std::vector<consort_op>(12, body.op());
@@ -98,20 +98,21 @@ TEST(SimFaults, LostDeviceStaysLost) {
 
 // It goes while a function runs: that op comes back when the function does, those behind it after it.
 TEST(SimFaults, DeviceIsLostAtATime) {
-  Machine m(Params{{"faults", "lost@30ms"}, {"units", "2"}});
+  Machine m(Params{{"faults", "lost@200ms"}, {"units", "2"}});
   void *q = m.open_queue(0, 0), *copies = m.open_queue(0, CONSORT_NONE);
-  std::atomic<bool> inside{false};
+  std::atomic<bool> inside{false}, over{false};
   Body body([&] {
     inside = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    while (!over) std::this_thread::yield();
     inside = false;
     return CONSORT_OK;
   });
   auto list = std::vector<consort_op>(3, body.op());
   ASSERT_EQ(m.ops->submit(q, list.data(), 3), 3u);
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
-  EXPECT_EQ(m.status_of(copies, op_of(CONSORT_OP_MARK, 0)), CONSORT_E_DEVICE_LOST);
+  while (m.status_of(copies, op_of(CONSORT_OP_MARK, 0)) != CONSORT_E_DEVICE_LOST) std::this_thread::yield();
+  EXPECT_TRUE(inside);
   EXPECT_TRUE(m.plugin.events().empty()) << "not while one is in flight";
+  over = true;
   const auto done = m.collect(q, 3);
   EXPECT_FALSE(inside);
   expect_lost(m, done, 0);

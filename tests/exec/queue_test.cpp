@@ -1,6 +1,7 @@
 // Units with queues. Chains are issued without a host round trip for each task, and failures in flight are reported.
 // Tasks behind an unfinished predecessor end after it. Over the stream double.
 #include "../api/harness.hpp"
+#include "../api/settled.hpp"
 #include "../plugins/stream/stream.h"
 
 namespace {
@@ -76,7 +77,7 @@ TEST(Queue, BatchWakesOneWorkerOfEachClass) {
     for (int i = 0; i < 3; ++i) first.rw(d[i]);
     first.must(*m.rt);
     for (int i = 0; i < 3; ++i) Desc(i == 1 ? there : here).rw(d[i]).must(*m.rt);
-    std::this_thread::sleep_for(3ms);  // all but one asleep
+    ASSERT_TRUE(settled());  // all but one sleep
     now.open();
     ASSERT_OK(consort_wait_all(*m.rt, kLong, CONSORT_WAIT_NO_HELP));
   }

@@ -395,7 +395,7 @@ TEST(FaceLifetimes, CodeletDestructorWaitsForItsTasks) {
   std::atomic<int> ran{0};
   {
     const consort::Codelet slow{"slow", consort::cpu([&, keep = std::make_unique<int>(3)] {
-                                  std::this_thread::sleep_for(500us), ran += *keep;
+                                  std::this_thread::sleep_for(500us), ran += *keep;  // nap: tasks are pending when the codelet goes
                                 })};
     for (int i = 0; i < 20; ++i) rt.submit(slow);
   }

@@ -152,7 +152,7 @@ TEST_P(GpuCopies, LostDeviceWakesSleepers) {
     while (m.ops->arm(q) == CONSORT_E_BUSY && !m.ops->poll(q, &done, 1)) {
     }
     std::thread end([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // nap: the loss comes while poll() sleeps, or before: both must end it
       d.lose(0);
     });
     pollfd p{m.ops->event_fd(q), POLLIN, 0};

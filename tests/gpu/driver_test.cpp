@@ -197,7 +197,7 @@ TEST_P(OneGpu, BlockingFunctionsRunOnAnotherThread) {
   });
   Call blocks([&](const consort_call *) {
     blocking_on = std::this_thread::get_id();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // nap: later ops would overtake it, which would be wrong
     return CONSORT_OK;
   });
   Call fails([](const consort_call *) { return CONSORT_E_POISONED; });
@@ -229,7 +229,7 @@ TEST_P(OneGpu, QueuesWaitForEachOthersTickets) {
     int start[16] = {5, 0, 0}, got[3] = {};
     const std::vector<consort_arg> wait = {at(d, 64), value<int>(200'000)}, only = {at(d, 64)};
     Call block([](const consort_call *) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));  // nap: an op that ignored its ticket would be first
       return CONSORT_OK;
     });
     consort_op in = m.to_device(start, d, 64);

@@ -53,7 +53,7 @@ struct Together {
   consort_codelet_id scale(const Vendor &v, std::chrono::milliseconds on_core) {
     core_ = [on_core](const consort_call &c) {
       for (uint64_t i = 0; i < vec(c, 0).n; ++i) pointer<float>(c, 0)[i] *= value<float>(c, 0);
-      std::this_thread::sleep_for(on_core);
+      std::this_thread::sleep_for(on_core);  // nap: a core is slower than the devices
       return CONSORT_OK;
     };
     const consort_impl impls[] = {{"cpu", run_body, &core_, nullptr, nullptr, nullptr, nullptr, 0},

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "memory_machine.hpp"
+#include "api/settled.hpp"
 
 namespace {
 
@@ -86,7 +87,7 @@ TEST(Prefetch, FollowsEarlierTasks) {
     return fill(c);
   })).w(b.x).arg(uint64_t{7}).must(m);
   ASSERT_OK(consort_prefetch(m, b.x, kApart, 5, 0, nullptr));
-  std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE(settled());
   EXPECT_EQ(in(m, b.x, kApart), 0u);
   gate.open();
   ASSERT_TRUE(eventually([&] { return valid_in(m, b.x, kApart); }));

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -30,7 +31,7 @@ int in_child(F f) {
 void rest_if_watched(consort_runtime *rt) {
 #if defined(__SANITIZE_ADDRESS__)
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
-  std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(settled());
 #else
   (void)rt;
 #endif
@@ -129,7 +130,7 @@ void play_out(const std::string &how) {
   if (how == "static_stop") late.rt = rt;
   const auto d = variable_of(rt, &x);
   const auto c = codelet(rt, "slow", [](const consort_call *k) -> consort_status {
-    std::this_thread::sleep_for(200us);
+    std::this_thread::sleep_for(200us);  // nap: tasks are pending when the process ends
     return inc(k);
   });
   for (int i = 0; i < 2000; ++i) Desc(c).rw(d).must(rt);
@@ -182,7 +183,7 @@ TEST(SignalStorm, InterruptsNoCall) {
     const auto d = variable_of(rt, &x, "stormy");
     const auto c = codelet(rt, "inc", inc);
     Bodies body;
-    const auto nap =
+    const auto nap =  // nap: waits are long enough to be interrupted
         body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(200us), CONSORT_OK; });
     for (int round = 0; round < 100; ++round) {
       for (int i = 0; i < 20; ++i) Desc(c).rw(d).must(rt);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "api/harness.hpp"
+#include "api/settled.hpp"
 
 using namespace consort_test;
 
@@ -150,7 +151,7 @@ TEST_P(WakeUps, NoneIsLostBetweenThreads) {
     int rounds = 0;
     for (; std::chrono::steady_clock::now() < end; ++rounds) {
       const auto pause = std::chrono::nanoseconds(random() % 150000);
-      if (random() % 4) std::this_thread::sleep_for(pause);
+      if (random() % 4) std::this_thread::sleep_for(pause);  // nap: wakes at random times
       else
         for (const auto until = std::chrono::steady_clock::now() + pause; std::chrono::steady_clock::now() < until;) {
         }
@@ -194,7 +195,7 @@ TEST_P(WakeUps, NoneIsLostForWaitersOfAllKinds) {
       need(consort_group_create(rt, nullptr, &g), "group");
       for (int i = 0; i < rounds; ++i) {
         const auto id = Desc(inc).rw(d).in(g).must(rt);
-        if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 100));
+        if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 100));  // nap: waits at random times
         consort_hold hold;
         switch (random() % 3) {
           case 0: need(consort_task_wait(rt, id, 20'000'000'000, random() % 2), "wait for a task"); break;
@@ -229,12 +230,12 @@ long voluntary_switches_of_others() {
 TEST(WakeUpCount, OneReadyTaskWakesOneWorker) {
   Rt rt({{"workers", "4"}, {"cpu.topology", kFourCores}, {"scheduler", "eager"}});
   const auto nop = codelet(rt, "nop", nothing);
-  std::this_thread::sleep_for(20ms);  // all asleep
+  ASSERT_TRUE(settled());
   const int n = 300;
   const long before = voluntary_switches_of_others();
   for (int i = 0; i < n; ++i) {
     Desc(nop).must(rt);
-    std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(settled());
   }
   const long each10 = (voluntary_switches_of_others() - before) * 10 / n;
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
@@ -247,10 +248,10 @@ TEST(WakeUpCount, IdleWorkersUseNoCpu) {
   const auto nop = codelet(rt, "nop", nothing);
   for (int i = 0; i < 100; ++i) Desc(nop).must(rt);
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
-  std::this_thread::sleep_for(20ms);
+  ASSERT_TRUE(settled());
   timespec a, b;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-  std::this_thread::sleep_for(200ms);
+  std::this_thread::sleep_for(200ms);  // nap: CPU time is measured, of this process alone
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
   const double busy = static_cast<double>(b.tv_sec - a.tv_sec) + static_cast<double>(b.tv_nsec - a.tv_nsec) * 1e-9;
   EXPECT_LT(busy, 0.02) << "seconds of CPU in 0.2 s with nothing to do";

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "api/settled.hpp"
 #include "stress/program.hpp"
 
 namespace {
@@ -59,7 +60,7 @@ TEST_P(SchedulerSwapUnderLoad, EveryMillisecondWithFourSubmitters) {
         const char *next = kPolicies[random() % kPolicies.size()];
         EXPECT_OK(consort_runtime_set_scheduler(rt, next));
         ++swaps;
-        std::this_thread::sleep_for(random() % 4 ? 1ms : 50us);
+        std::this_thread::sleep_for(random() % 4 ? 1ms : 50us);  // nap: swaps at random times
       }
     });
     EXPECT_TRUE(eventually([&] { return swaps > 0; }));
@@ -138,8 +139,7 @@ TEST(SchedulerSwap, MovesPendingTasksAndWakesWorkers) {
       EXPECT_EQ(ran, 0);
       gate.open();
       ASSERT_TRUE(eventually([&] { return ran == 100; }));  // by the workers alone: no thread helps
-      // All workers sleep now; the new policy wakes them.
-      std::this_thread::sleep_for(2ms);
+      ASSERT_TRUE(settled());  // the new policy wakes the workers
       EXPECT_OK(consort_runtime_set_scheduler(rt, from));
       for (int i = 0; i < 10; ++i) Desc(count).must(rt);
       EXPECT_OK(consort_wait_all(rt, kLong, 0));

@@ -164,8 +164,9 @@ TEST(Pheft, ChoosesTheFastestTeamSize) {  // PAR-04, PAR-11, SCH-12
   long home = 0;
   const auto x = variable_of(rt, &home);
   for (const bool scales : {true, false}) {
-    // A body takes the time of its model: an earlier end would leave workers free that the policy takes for busy.
+    // A body takes at least the time of its model. An earlier end would free workers that the policy takes for busy.
     const auto c = codelets(rt, scales ? "scales" : "does not", CONSORT_CL_FORKJOIN, [&, scales](const consort_call &call) {
+      // nap: the least time of a body; the policy goes by the model
       std::this_thread::sleep_for(std::chrono::microseconds(scales ? 8000 / call.team : 1000 * call.team));
       const std::lock_guard lock(mutex);
       return ++sizes[call.team], CONSORT_OK;

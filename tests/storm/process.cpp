@@ -87,7 +87,7 @@ int wait_for(pid_t pid, int limit_s, std::string *over) {
       *over = hang(patience, limit_s);
       break;
     }
-    usleep(since(start) < 0.01 ? 200 : 2000);
+    usleep(since(start) < 0.01 ? 200 : 2000);  // nap: between two looks at a child
   }
   return status;
 }
@@ -160,7 +160,7 @@ uint64_t run_all(const Plan &plan, const std::function<void(const Failure &)> &f
       j.next = f.seed + step;
       begin(j);
     }
-    usleep(5000);
+    usleep(5000);  // nap: between two looks at the children
   }
   uint64_t cases = 0;
   for (Job &j : jobs) {

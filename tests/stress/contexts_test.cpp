@@ -80,6 +80,7 @@ TEST_P(RandomContextPrograms, GiveTheOraclesValues) {
     std::thread changing([&] {
       while (!over) {
         changer.change(nworkers);
+        // nap: changes at random times
         if (changer.random() % 4) std::this_thread::sleep_for(changer.random() % 4 ? 300us : 20us);
       }
     });

@@ -46,7 +46,7 @@ class Child {
 
 // Asks until the time of the child is over, or `most` seconds have passed. Returns the reason, "" after `most`.
 std::string over_within(double most, conform::Patience *p) {
-  for (const auto began = Clock::now(); since(began) < most; usleep(5000))
+  for (const auto began = Clock::now(); since(began) < most; usleep(5000))  // nap: between two looks
     if (p->is_over()) return p->reason();
   return "";
 }
@@ -69,7 +69,7 @@ TEST(Patience, EndsAChildThatDoesNothing) {
 
 TEST(Patience, EndsAChildThatWakesUpForEver) {
   const Child child([] {
-    for (;; usleep(10'000))
+    for (;; usleep(10'000))  // nap: the behaviour that is under test
       for (const auto began = Clock::now(); since(began) < 0.004;) continue;
   });
   conform::Patience p(child.pid(), 10);
@@ -104,7 +104,7 @@ TEST(Patience, SparesAChildThatWaitsForACore) {
     if (sched_setaffinity(0, sizeof one, &one) || sched_setscheduler(0, SCHED_IDLE, &none)) _exit(1);
     spin();
   });
-  usleep(50'000);
+  usleep(50'000);  // nap: a child that cannot spin has ended by then; if not, the wait below sees it later
   ASSERT_EQ(waitpid(busy.pid(), nullptr, WNOHANG), 0);
   ASSERT_EQ(waitpid(starved.pid(), nullptr, WNOHANG), 0);
   conform::Patience p(starved.pid(), 0.2);

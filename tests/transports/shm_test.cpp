@@ -175,7 +175,7 @@ TEST(Shm, StoppedPeerIsWaitedFor) {
       EXPECT_EQ(two.me().count(CONSORT_EV_PEER_LOST, 1), 0u);
       two.send_signal(SIGCONT);
     }
-    if (done.empty() && refused > 100) usleep(100);
+    if (done.empty() && refused > 100) usleep(100);  // nap: between two polls
   }
   EXPECT_GE(refused, 100);
   EXPECT_EQ(two.exit_status(), 0);
@@ -197,6 +197,7 @@ TEST(Shm, NonsenseInTheSharedMemoryLosesThePeer) {
     std::memset(at, 0x5b, 2 * 2048);  // the heads of both rings
     return sleep_on(r);
   });
+  // nap: between two polls
   ASSERT_TRUE(until(two.me(), [&](const auto &) { return usleep(100), two.me().count(CONSORT_EV_PEER_LOST, 1) != 0; }));
 }
 

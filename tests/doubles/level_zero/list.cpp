@@ -46,7 +46,7 @@ void execute(Lock &lock, Machine &m, List &l, Command c) {
   bool good = true;
   if (c.run) {
     lock.unlock();
-    if (slow) std::this_thread::sleep_for(std::chrono::microseconds(slow));
+    if (slow) std::this_thread::sleep_for(std::chrono::microseconds(slow));  // nap: the latency that a test has set
     good = c.run(lock);  // takes the lock where it needs it
     if (!lock.owns_lock()) lock.lock();
   }

@@ -165,7 +165,7 @@ void run(Queue &q) {
     done.source = CONSORT_NONE;
     const bool time = !o.fn && o.op.flags & CONSORT_OPF_TIME;
     lock.unlock();
-    if (driver.latency_ns && !o.fn) std::this_thread::sleep_for(std::chrono::nanoseconds(driver.latency_ns));
+    if (driver.latency_ns && !o.fn) std::this_thread::sleep_for(std::chrono::nanoseconds(driver.latency_ns));  // nap: the latency that a test has set
     if (time) done.t0 = driver.host->now(driver.host);
     done.status = execute(q, o, &done.bytes);
     if (time) done.t1 = driver.host->now(driver.host);
@@ -328,7 +328,7 @@ consort_status load_impl(void *dev, const char *format, const void *text, uint64
     __atomic_fetch_add(&slow.begun, 1, __ATOMIC_RELEASE);
     for (int i = 0; !__atomic_load_n(&slow.go, __ATOMIC_ACQUIRE); ++i) {
       if (i == 600'000) return host->fail(host, CONSORT_E_TIMEOUT, "stream: it was not allowed to load");
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      std::this_thread::sleep_for(std::chrono::microseconds(100));  // nap: between two looks
     }
     *code = reinterpret_cast<uint64_t>(slow.kernel);
     return CONSORT_OK;
