@@ -105,7 +105,10 @@ consort_status consort_task_stop_repeating(consort_runtime *shell, consort_task_
   const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
-  return rt->repeats.stop(task.v, rt->is_live(task.v));
+  if (rt->repeats.stop(task.v)) return CONSORT_OK;
+  // Asked after the search: a task that is live now was live then, and a live one that repeats would have been found.
+  if (!rt->is_live(task.v)) return CONSORT_OK;
+  return set_error(CONSORT_E_INVAL, "the task does not repeat: it was submitted without CONSORT_TASK_REPEAT");
 }
 
 consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {

@@ -239,6 +239,7 @@ void free_lent(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   std::free(e->spill);
   std::free(e->tickets);
   std::free(e->tokens);
+  if (e->more && e->more->turns) rt.repeats.forget(e->more->turns);
   delete e->more;
   if (e->reserved) rt.graph_memory->unreserve(e->reserved);
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/last_error.hpp"
-
 namespace consort {
 
 std::unique_ptr<RepeatState> Repeats::copy(const consort_task_desc &d) noexcept try {
@@ -46,6 +44,7 @@ std::unique_ptr<RepeatState> Repeats::copy(const consort_task_desc &d) noexcept 
 
 void Repeats::begin(RepeatState &t, TaskName name, consort_group_id group) noexcept {
   std::lock_guard lock(mutex_);
+  t.before_now = t.first ? t.now : name;
   t.now = name;
   if (t.first) return;
   t.first = name;
@@ -55,21 +54,18 @@ void Repeats::begin(RepeatState &t, TaskName name, consort_group_id group) noexc
   all_ = &t;
 }
 
-void Repeats::unlink(RepeatState &t) noexcept {
-  if (t.next) t.next->before = t.before;
-  (t.before ? t.before->next : all_) = t.next;
+void Repeats::forget(RepeatState *t) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    if (t->next) t->next->before = t->before;
+    (t->before ? t->before->next : all_) = t->next;
+  }
+  delete t;
 }
 
-void Repeats::forget(RepeatState &t) noexcept {
+bool Repeats::again(const RepeatState &t, bool well) noexcept {
   std::lock_guard lock(mutex_);
-  unlink(t);
-}
-
-bool Repeats::again(RepeatState &t, bool well) noexcept {
-  std::lock_guard lock(mutex_);
-  if (well && !t.stopped) return true;
-  unlink(t);
-  return false;
+  return well && !t.stopped;
 }
 
 TaskName Repeats::turn_of(TaskName name) noexcept {
@@ -79,15 +75,11 @@ TaskName Repeats::turn_of(TaskName name) noexcept {
   return name;
 }
 
-consort_status Repeats::stop(TaskName name, bool live) noexcept {
+bool Repeats::stop(TaskName name) noexcept {
   std::lock_guard lock(mutex_);
   for (RepeatState *t = all_; t; t = t->next)
-    if (t->first == name || t->now == name) {
-      t->stopped = true;
-      return CONSORT_OK;
-    }
-  if (!live) return CONSORT_OK;  // it has ended and does not repeat
-  return set_error(CONSORT_E_INVAL, "the task does not repeat: it was submitted without CONSORT_TASK_REPEAT");
+    if (t->first == name || t->now == name || t->before_now == name) return t->stopped = true;
+  return false;
 }
 
 void Repeats::stop_all() noexcept {

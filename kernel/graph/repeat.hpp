@@ -1,7 +1,9 @@
 // repeat.hpp — repeating tasks: a copy of the description, from which each next turn is submitted.
 //
 // Owned by the unfinished turn and passed from one turn to the next. Found by the name of the first turn or of the
-// current one. Arguments of hooks are dropped here, after the last turn.
+// current one, and by that of the turn before it, which is valid for a moment after the next turn is submitted. It stays
+// listed until the name of the last turn is invalid, so a live task that is not found here does not repeat. Arguments
+// of hooks are dropped after the last turn.
 #pragma once
 #include <consort/consort.h>
 
@@ -21,7 +23,7 @@ struct RepeatState {
   std::vector<consort_arg> args;
   std::vector<std::byte> bytes;           // of arguments larger than a word
   std::string name;
-  TaskName first = 0, now = 0;            // under Repeats' lock
+  TaskName first = 0, before_now = 0, now = 0;  // under Repeats' lock
   bool stopped = false;
   RepeatState *next = nullptr, *before = nullptr;
 };
@@ -32,14 +34,14 @@ class Repeats {
   static std::unique_ptr<RepeatState> copy(const consort_task_desc &) noexcept;
   void begin(RepeatState &, TaskName, consort_group_id) noexcept;            // a turn is about to be sent
   TaskName turn_of(TaskName) noexcept;  // the current turn for the name of a first one; else the name itself
-  consort_status stop(TaskName, bool live) noexcept;
+  // Makes the current turn the last one. Returns false if no state is listed under this name.
+  bool stop(TaskName) noexcept;
   void stop_all() noexcept;
-  // A turn has ended: returns whether there is another one. If not, it is removed from the list.
-  bool again(RepeatState &, bool well) noexcept;
-  void forget(RepeatState &) noexcept;
+  // A turn has ended: returns whether there is another one.
+  bool again(const RepeatState &, bool well) noexcept;
+  void forget(RepeatState *) noexcept;  // removes it from the list and frees it
 
  private:
-  void unlink(RepeatState &) noexcept;
   std::mutex mutex_;
   RepeatState *all_ = nullptr;
 };

@@ -20,7 +20,7 @@ struct TaskOptions {
   uint64_t tag = 0;
   bool tagged = false, listed = false;    // carries `tag`; is listed in CompletionHolds
   Bundle *bundle = nullptr;
-  RepeatState *turns = nullptr;                 // owned; the task repeats
+  RepeatState *turns = nullptr;           // the task repeats; owned, in the last turn until the record is free
   Task *gate = nullptr;                   // ends with the task: the gate of its tag
   // -- the completion, once listed: under the lock of CompletionHolds --
   bool over = false, guarded = false;     // the body has ended; other tasks' ends are awaited

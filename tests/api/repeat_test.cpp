@@ -148,6 +148,29 @@ TEST_F(RepeatedTasks, FailureEndsRepetition) {
   EXPECT_EQ(dropped, 1);
 }
 
+// Arguments of hooks are dropped while the name of the last turn is still valid.
+TEST_F(RepeatedTasks, StopFromAHookOfTheLastTurnIsAccepted) {
+  struct Drop {
+    consort_runtime *rt;
+    std::atomic<int> status{1};
+  } drop{rt};
+  const auto c = body(rt, "again", [&](const consort_call &) {
+    return ++n == 3 ? consort_task_stop_repeating(rt, consort_current_task(rt)) : static_cast<consort_status>(CONSORT_OK);
+  });
+  Desc t(c);
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  more.ready = {nullptr, &drop, [](void *p) {
+                  auto *d = static_cast<Drop *>(p);
+                  d->status = consort_task_stop_repeating(d->rt, consort_current_task(d->rt));
+                }};
+  t.d.more = &more;
+  t.d.flags = CONSORT_TASK_REPEAT;
+  t.must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(n, 3);
+  EXPECT_EQ(drop.status, CONSORT_OK);
+}
+
 TEST_F(RepeatedTasks, UnregisteredDatumEndsRepetition) {
   const auto c = body(rt, "again", [&](const consort_call &) { return ++n, CONSORT_OK; });
   long v = 0;
