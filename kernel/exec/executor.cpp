@@ -77,11 +77,30 @@ bool Executor::lend(ThreadState &thread) noexcept {
   return true;
 }
 
+// Whether so much is under way here that it takes no task from the policy. The event that changes this wakes it: a
+// completion, or the data of a task.
+bool Executor::is_full() const noexcept {
+  return queue ? queue->is_full() : staging.load(std::memory_order_relaxed) >= kAhead;
+}
+
 void Executor::show_asleep(Parker &p) noexcept {
+  rt.pass_on_wake(*this);
+  const bool full = is_full();
+  full_asleep.store(full, std::memory_order_relaxed);
   sleeping.store(&p, std::memory_order_release);
-  // A push must not choose an engaged worker to wake, instead of one that can run the task.
-  if (!engaged()) [[likely]] rt.sleepers[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_acq_rel);
+  // A push must not choose a worker to wake that takes no task, instead of one that can run it. A called queue lets its
+  // operations end first.
+  if (!full && !engaged() && !(queue && called.load(std::memory_order_relaxed))) [[likely]] {
+    rt.sleepers[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_acq_rel);
+    listed = true;
+  }
   fence::heavy();  // pairs with light() in Policy::push and Executor::rouse
+}
+
+// The last look before a sleep has found something, or the thread was woken for a task and begins something else first.
+void Executor::begin_other_work() noexcept {
+  if (listed) unlist();
+  rt.pass_on_wake(*this);
 }
 
 // The thread on duty may have been woken while the token was held, have found it held, and sleep again. It is then
@@ -159,12 +178,15 @@ uint32_t Executor::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept 
   while (step < most) {
     consort_pick pick;
     if (called.load(std::memory_order_acquire)) [[unlikely]] {
+      handed |= listed;  // if the gang is gone or waits, the caller lists the worker again before it sleeps
+      begin_other_work();
       const Gangs::Turn turn = rt.gangs.turn(*this, thread, f);
       step += turn == Gangs::Turn::kDid;
       if (turn == Gangs::Turn::kIdle || thread.seat != this) break;
       if (turn == Gangs::Turn::kDid) continue;
     }
     if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
+      begin_other_work();
       Task *t = next_bound();
       if (t->pub.sched[1]) {  // offered here first; other workers may take it if this one is slow
         rt.policy.push(rt, id, &t, 1, CONSORT_PUSH_NEW);
@@ -172,7 +194,12 @@ uint32_t Executor::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept 
         continue;
       }
       pick = {&t->pub, CONSORT_NONE, t->extra ? t->extra->team : CONSORT_NONE};
-    } else if (staging.load(std::memory_order_relaxed) >= kAhead || !rt.policy.pop(id, &pick)) break;
+    } else {
+      if (staging.load(std::memory_order_relaxed) >= kAhead) break;
+      owes_look = false;
+      if (!rt.policy.pop(id, &pick)) break;
+      if (listed) [[unlikely]] begin_other_work();
+    }
     if (pick.team != CONSORT_NONE) [[unlikely]]
       if (const Team *team = rt.topology->team(pick.team)) {
         ++step;
@@ -276,6 +303,7 @@ bool Executor::try_return(ThreadState &thread) noexcept {
     }
   }
   show_awake();
+  rt.pass_on_wake(*this);
   thread.seat = this;
   thread.away.store(false, std::memory_order_release);
   return true;

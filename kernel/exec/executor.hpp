@@ -37,6 +37,9 @@ struct Executor final : Worker {
   // [any] A helping wait sleeps here and keeps the token. The release, after show_asleep() and a last step that found
   // nothing, pairs with the acquire in rests() (quiescence.cpp).
   std::atomic<bool> resting{false};
+  // [any] full at the last show_asleep(), so its sleeper bit is not set. Before the release of `sleeping`, which rests()
+  // acquires.
+  std::atomic<bool> full_asleep{false};
   // [any] the thread state that holds the token in pump_one(); read to recognize the thread itself
   std::atomic<ThreadState *> pumped_by{nullptr};  // so relaxed
   // [any] joined a gang and lends its core; cleared, with release, by the leader
@@ -75,6 +78,8 @@ struct Executor final : Worker {
   void tell_threads_to_stop() noexcept;
 
  private:
+  bool is_full() const noexcept;
+  void begin_other_work() noexcept;
   void thread_main(ThreadState *&mine);
   bool has_spare(ThreadState &) noexcept;           // a spare rests, or a thread was started
   bool promote_spare() noexcept;                 // puts a spare on duty; precondition: crew_mutex_ is held

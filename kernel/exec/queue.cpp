@@ -205,10 +205,16 @@ void Queue::rest(Parker &parker) noexcept {
   else parker.wait(told && (ops_->flags & CONSORT_DRV_PUSH) ? -1 : kTick);
 }
 
+// As many tasks fetch their data as may: memory granted to more would be missing for these.
+bool Queue::stages_enough() const noexcept {
+  return worker_.staging.load(std::memory_order_relaxed) >= depth_ + Executor::kAhead;
+}
+
+bool Queue::is_full() const noexcept { return stalled_ || free_.empty() || stages_enough(); }
+
 Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
-  // Tasks with complete data first. Of the others, only as many as fetch their data meanwhile: memory granted to more
-  // would be missing for these.
-  const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Executor::kAhead;
+  // Tasks with complete data first.
+  const bool full = stages_enough();
   Task *first = follow_.take(rt_.tasks, links_, is_staged);
   if (!first && !full) first = follow_.take(rt_.tasks, links_, [](const Task &) { return true; });
   if (Task *t = first) {
@@ -223,6 +229,7 @@ Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
   }
   consort_pick pick;
   if (full) return nullptr;
+  worker_.owes_look = false;
   if (!rt_.policy.pop(worker_.id, &pick)) return nullptr;
   *impl = pick.impl;
   *team = pick.team;

@@ -29,6 +29,7 @@ class Queue final : public IssueQueue {
   // [any] acquire: pairs with offer(), completed()
   bool has_news() const noexcept { return inbox_.load(std::memory_order_acquire); }
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
+  bool is_full() const noexcept;                           // takes no task from the policy now
   // precondition: busy, and nothing to do. Sleeps until the device or a thread has news
   void rest(Parker &) noexcept;
   void offer(Task *) noexcept override;
@@ -41,6 +42,7 @@ class Queue final : public IssueQueue {
  private:
   struct Slot;                                      // one task in flight
   Queue(Execution &, Executor &, uint16_t number);
+  bool stages_enough() const noexcept;
   Task *next(uint32_t *impl, uint32_t *team, bool *did) noexcept;  // *did: a task was pushed
   bool stand_by(ThreadState &) noexcept;                   // called to a team
   bool issue_for_team(ThreadState &, Gang &) noexcept;

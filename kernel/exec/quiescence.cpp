@@ -8,11 +8,13 @@
 namespace consort {
 namespace {
 
-// A worker rests if its bit is set, it has looked once more and found nothing, and was not woken since. A worker whose
-// thread could not be created also counts as idle; tasks bound to it may never run.
+// A worker rests if its bit is set, it has looked once more and found nothing, and was not woken since. A full one has
+// no bit: it rests until its parker is taken. A worker whose thread could not be created also counts as idle; tasks bound
+// to it may never run.
 bool rests(const Execution &rt, const Executor &w) noexcept {
   const bool asleep = rt.sleepers[w.id / 64].load(std::memory_order_acquire) >> (w.id % 64) & 1;
-  if (!asleep && !w.vacant()) return false;
+  const bool full = w.sleeping.load(std::memory_order_acquire) && w.full_asleep.load(std::memory_order_relaxed);
+  if (!asleep && !full && !w.vacant()) return false;
   if (w.token.load(std::memory_order_acquire) != token::kFree && !w.resting.load(std::memory_order_acquire))
     return false;
   return !w.mailbox.load(std::memory_order_acquire) && !w.called.load(std::memory_order_acquire) && !(w.queue && w.queue->has_news());

@@ -114,7 +114,7 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
     }
     settle_down(rt, thread);
   }
-  if (thread.seat == w) w->held_to_lease(thread);
+  if (thread.seat == w) rt.pass_on_wake(*w), w->held_to_lease(thread);
   else thread.lease = nullptr;  // a body waited, and another thread has the worker now
   thread.seat = nullptr;
   return true;

@@ -92,7 +92,7 @@ inline Worker *leased(ThreadState &thread) noexcept {
 inline void look_for_lease(TaskGraph &rt, ThreadState &thread) noexcept {
   if (rt.manual || (thread.lease_tries++ & 31)) return;
   for (auto &w : rt.workers)
-    if (w->try_lease(thread)) return;
+    if (w->try_lease(thread)) return rt.pass_on_wake(*w);
   // Varies the worker, since the token of one may belong to a waiting caller, which leases it to no thread.
   rt.workers[(thread.id + (thread.lease_tries >> 8)) % rt.workers.size()]->ask_for_lease(thread);
 }

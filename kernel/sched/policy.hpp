@@ -91,6 +91,7 @@ class Policy {
     if (is_directed()) [[unlikely]] ask_director(rt, thread);
   }
 
+  static void wake_all(Scheduling &) noexcept;   // all sleeping workers look for work
   // Posts a ready task that bypasses the policy to the mailbox of a worker with an implementation.
   static void post_to_able(Scheduling &, Task *) noexcept;
 
@@ -169,7 +170,6 @@ class Policy {
   void direct(Scheduling &);
   void set_director(Scheduling &, Instance *) noexcept;
   void make_current(Scheduling &, Instance &) noexcept;
-  static void wake_all(Scheduling &) noexcept;
   uint32_t move_all(Scheduling &, Instance &from, uint64_t epoch) noexcept;
   void place_by_force(Scheduling &, const std::string &name, Task *const *ready, uint32_t n) noexcept;
 

@@ -13,10 +13,19 @@ void Scheduling::wake(const consort_wake &want) noexcept {
       const auto bit = static_cast<uint32_t>(__builtin_ctzll(candidates));
       const uint64_t mask = uint64_t{1} << bit;
       if (!(sleepers[i].fetch_and(~mask, std::memory_order_acq_rel) & mask)) continue;  // another thread woke it
-      if (Parker *p = workers[i * 64 + bit]->sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
+      // None: a task of its mailbox, or a completion, has woken it just now. It handles that first, and does not count.
+      Parker *const p = workers[i * 64 + bit]->sleeping.exchange(nullptr, std::memory_order_acq_rel);
+      if (!p) continue;
+      p->wake();
       --k;
     }
   }
+}
+
+// Of all classes and contexts: those of the task are not known here.
+void Scheduling::look_instead_of(Worker &w) noexcept {
+  w.owes_look = false;
+  Policy::wake_all(*this);
 }
 
 void Scheduling::choose_paths() noexcept {

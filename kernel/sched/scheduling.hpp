@@ -18,6 +18,11 @@ struct Scheduling : Core {
 
   // Wakes up to want.k sleeping workers of those in want.bits. Any thread.
   void wake(const consort_wake &want) noexcept;
+  // The holder of its token is about to begin something that does not come from the policy, or came from there before it
+  // was woken: if it owes a look, the other sleeping workers look instead. See Worker::owes_look.
+  void pass_on_wake(Worker &w) noexcept {
+    if (w.owes_look) [[unlikely]] look_instead_of(w);
+  }
   // Decides which tasks may use the fast submission path, and whether starts and ends are reported. Called after each
   // change of the policy, the models, the observers or `profile`. Any thread.
   void choose_paths() noexcept;
@@ -33,6 +38,9 @@ struct Scheduling : Core {
   // -- in the order of construction --
   Policy policy;
   const std::unique_ptr<Models> models;
+
+ private:
+  void look_instead_of(Worker &) noexcept;
 };
 
 // The Scheduling of the runtime that gave this host to a plugin.

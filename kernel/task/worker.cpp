@@ -78,9 +78,17 @@ void Worker::wake_duty() noexcept {
   if (Parker *p = duty_.load(std::memory_order_acquire)) p->wake();
 }
 
+void Worker::unlist() noexcept {
+  const uint64_t mine = uint64_t{1} << (id % 64);
+  std::atomic<uint64_t> &bits = core.sleepers[id / 64];
+  listed = false;
+  // acq_rel as at each change of the bits; the relaxed load saves the exchange where a waker was faster
+  if (!(bits.load(std::memory_order_relaxed) & mine) || !(bits.fetch_and(~mine, std::memory_order_acq_rel) & mine))
+    owes_look = true;
+}
+
 void Worker::show_awake() noexcept {
-  if (core.sleepers[id / 64].load(std::memory_order_relaxed) >> (id % 64) & 1)
-    core.sleepers[id / 64].fetch_and(~(uint64_t{1} << (id % 64)), std::memory_order_acq_rel);
+  if (listed) unlist();
   sleeping.store(nullptr, std::memory_order_relaxed);
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/relaxed_value.hpp"
 #include "machine/topology.hpp"
 #include "task/thread_state.hpp"
 
@@ -55,6 +56,14 @@ struct Worker {
   std::atomic<uint32_t> called{0};
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
 
+  // Each task that a push adds wakes one sleeping worker that can run it, if there is one (Scheduling::wake()). That
+  // worker looks for it next, so no other one need wake. If it begins anything else first, a task of its mailbox, a team's
+  // task or the rest of a body that waited, the task would wait while other workers sleep: it passes the wake on.
+  // Relaxed: a submitter that is preempted in try_lease() may still write them while the next holder does, and then wakes
+  // the thread on duty. Bytes: see Scheduling::keep_back.
+  RelaxedValue<uint8_t> listed = false;          // its sleeper bit was set, and is cleared by a waker or show_awake()
+  RelaxedValue<uint8_t> owes_look = false;       // woken for a task of the policy, and has not looked for it yet
+
   // Ready tasks that a submitting thread holds back briefly, to push them together: while no worker sleeps, and for a
   // few submissions at most. Used by the holder of the token (or of its lease, inside a submission). A thread that
   // takes the token pushes them first (sched/kept_tasks.hpp).
@@ -78,7 +87,9 @@ struct Worker {
   void wake_duty() noexcept;
   bool vacant() const noexcept { return vacant_.load(std::memory_order_relaxed); }  // [any] a hint
 
-  void show_awake() noexcept;                    // clears its sleeper bit: no push wakes it any more
+  void show_awake() noexcept;                    // no push and no post wakes it any more
+  // The first half of show_awake(): clears its sleeper bit. If a waker was faster, owes_look is set. The parker stays.
+  void unlist() noexcept;
   // [any] Adds the task to the mailbox and wakes the worker. offered: this worker gets it first, then the policy; else
   // it is bound to this worker.
   void post(Task *, bool offered = false) noexcept;

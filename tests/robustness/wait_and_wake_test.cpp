@@ -227,6 +227,28 @@ long voluntary_switches_of_others() {
   return sum;
 }
 
+// A task bound to one worker waits, by its own means, for a task that either worker can run.
+TEST_P(WakeUps, TaskOfOneWorkerKeepsNoOtherTaskWaiting) {
+  for (const char *scheduler : {"eager", "prio", "peager", "lws", "ws"}) {
+    Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"spin_us", GetParam()}, {"scheduler", scheduler}});
+    Bodies body;
+    std::atomic<int> ran{0}, round{0}, late{0};
+    const auto waits = body(rt, "waits", [&](const consort_call &) {
+      const auto end = std::chrono::steady_clock::now() + 2s * kSlow;
+      while (ran < round && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      return late += ran < round, CONSORT_OK;
+    });
+    const auto other = body(rt, "other", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+    for (round = 1; round <= 150 && !late; ++round) {
+      Desc(waits).on(0).must(rt);
+      Desc(other).must(rt);
+      std::this_thread::sleep_for(300us);
+      ASSERT_OK(consort_wait_all(rt, kLong, CONSORT_WAIT_NO_HELP));
+    }
+    EXPECT_EQ(late, 0) << scheduler << " round " << round;
+  }
+}
+
 TEST(WakeUpCount, OneReadyTaskWakesOneWorker) {
   Rt rt({{"workers", "4"}, {"cpu.topology", kFourCores}, {"scheduler", "eager"}});
   const auto nop = codelet(rt, "nop", nothing);
