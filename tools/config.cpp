@@ -72,6 +72,13 @@ void print(void *user, const consort_config_row *row) {
 int run_config(Settings &settings, bool changed_only, bool json) {
   consort_settings s;
   if (!settings.resolve(&s)) return 2;
+  std::vector<std::string> warnings;
+  if (!settings.loud) {                            // else the runtime shows them
+    s.log_user = &warnings;
+    s.log = [](void *user, int32_t level, const char *line) {
+      if (level == 1) static_cast<std::vector<std::string> *>(user)->push_back(line);
+    };
+  }
   Examination examination;
   {
     const Progress progress("loading plugins");
@@ -85,7 +92,11 @@ int run_config(Settings &settings, bool changed_only, bool json) {
     if (!why.empty()) {
       if (json) all["left_out"].push_back({{"file", path}, {"reason", why}});
       else warn(path + " " + why + ": its settings are left out");
+      std::erase(warnings, printable(path + " " + why));
     }
+  if (json) all["warnings"] = warnings;
+  else
+    for (const std::string &w : warnings) warn(w);
   if (json) tool::print(all);
   return status < 0 ? failed() : 0;
 }

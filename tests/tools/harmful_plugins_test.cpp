@@ -85,6 +85,16 @@ TEST_F(HarmfulPlugins, WorldWritablePlacesWarn) {
   const Answer a = run("plugins", path());
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("consort: warning: plugin folder " + folder_.path() + " may be written by every user")) << a.out;
+  const Answer settings = run("config", path());
+  EXPECT_EQ(settings.status, 0) << settings.out;
+  EXPECT_TRUE(settings.has("consort: warning: plugin folder " + folder_.path() + " may be written by every user"));
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  const std::string file = folder_ / "own.toml";
+  std::ofstream(file) << "workers = 1\n";
+  std::filesystem::permissions(file, std::filesystem::perms(0666));
+  const std::string said = "config file \"" + file + "\" may be written by every user";
+  EXPECT_TRUE(run("--config " + file + " config").has(said));
+  EXPECT_TRUE(run("--config " + file + " config --json").has("\"warnings\": ["));
 }
 
 TEST_F(HarmfulPlugins, SpecialFilesAreNotOpened) {

@@ -73,7 +73,9 @@ TEST_F(Tools, ConfigNamesTheOriginOfEachValue) {
 
 TEST_F(Tools, ConfigPrintsAFileThatReadsBack) {
   const std::string file = folder_ / "all.toml";
-  const Answer a = run("config --set plugin_path='/a \"b\"' --set seed=18446744073709551615 --set drivers=cpu");
+  const std::string quoted = folder_ / "a \"b\"";
+  std::filesystem::create_directory(quoted);
+  const Answer a = run("config --set plugin_path='" + quoted + "' --set seed=18446744073709551615 --set drivers=cpu");
   EXPECT_EQ(a.status, 0) << a.out;
   std::ofstream(file) << a.out;
   const Answer b = run("config --config " + file);
