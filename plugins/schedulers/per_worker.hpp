@@ -112,26 +112,14 @@ class PerWorker {
 
   static uint32_t push(void *s, const consort_push *p) noexcept {
     PerWorker &i = of(s);
-    const Served &served = i.served();
-    Slot *self = served.members.has(p->from) ? served.slots[p->from] : nullptr;
-    const Visit visit(self ? self->visitors : i.external_);
-    if (i.epoch_.load(std::memory_order_seq_cst) != p->epoch) return 0;  // pairs with drain(), by way of Visit
-    for (uint32_t k = 0; k < p->n; ++k) {
-      consort_task *t = p->ready[k];
-      const uint64_t where = t->where;  // read first: an appended task may run, end, and be reused
-      const bool keeps = Rule::kKeeps && self && (where & served.members.classes_of(self->id));
-      const uint64_t lot = keeps ? 0 : mix(self ? i.seed_ + (uint64_t{self->id} + 1) * 0x1000003 + (++self->draws << 24)
-                                                : i.seed_ + i.draws_.fetch_add(1, std::memory_order_relaxed));
-      Slot &to = keeps ? *self : i.drawn(served, where, lot);
-      to.append(t);
-      if (Rule::kSteals) {
-        served.members.announce(p->wake, where, self ? self->id : CONSORT_NONE);
-      } else if (p->wake) {
-        if (&to != self && to.id / 64 < p->wake->nwords) consort_wake_worker(p->wake, to.id);
-        else ++p->wake->k;
-      }
+    for (;;) {
+      const Served &served = i.served();
+      Slot *self = served.members.has(p->from) ? served.slots[p->from] : nullptr;
+      const Visit visit(self ? self->visitors : i.external_);
+      // As in pop(): else a task could go to the queue of a worker that has left, after workers() has moved its tasks.
+      if (i.served_.load(std::memory_order_seq_cst) != &served) [[unlikely]] continue;
+      return i.push_to(served, self, p);
     }
-    return p->n;
   }
 
   static uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept {
@@ -199,6 +187,27 @@ class PerWorker {
     }
     snapshots_.push_back(std::move(served));
     served_.store(snapshots_.back().get(), std::memory_order_seq_cst);  // pairs with served(), and with pop() by way of Visit
+  }
+
+  // Inside a visit, of the worker `self` or of another thread (nullptr).
+  uint32_t push_to(const Served &served, Slot *self, const consort_push *p) noexcept {
+    if (epoch_.load(std::memory_order_seq_cst) != p->epoch) return 0;  // pairs with drain(), by way of Visit
+    for (uint32_t k = 0; k < p->n; ++k) {
+      consort_task *t = p->ready[k];
+      const uint64_t where = t->where;  // read first: an appended task may run, end, and be reused
+      const bool keeps = Rule::kKeeps && self && (where & served.members.classes_of(self->id));
+      const uint64_t lot = keeps ? 0 : mix(self ? seed_ + (uint64_t{self->id} + 1) * 0x1000003 + (++self->draws << 24)
+                                                : seed_ + draws_.fetch_add(1, std::memory_order_relaxed));
+      Slot &to = keeps ? *self : drawn(served, where, lot);
+      to.append(t);
+      if (Rule::kSteals) {
+        served.members.announce(p->wake, where, self ? self->id : CONSORT_NONE);
+      } else if (p->wake) {
+        if (&to != self && to.id / 64 < p->wake->nwords) consort_wake_worker(p->wake, to.id);
+        else ++p->wake->k;
+      }
+    }
+    return p->n;
   }
 
   // A random eligible worker, uniformly. Without one, the task waits in strays_.

@@ -97,5 +97,32 @@ TEST_P(InstanceClosing, DrainReturnsEveryTask) {
       drain, drain);
 }
 
+// A worker leaves while tasks are pushed, by itself or by another thread. The worker that stays gets all of them.
+TEST_P(InstanceClosing, WorkerThatLeavesKeepsNoTask) {
+  PolicyHarness h(std::get<0>(GetParam()), {0, 0}, {{"depth", "1024"}});
+  const uint32_t from = std::get<1>(GetParam()), leaves = from == 0 ? 0 : 1, stays = 1 - leaves;
+  constexpr size_t kMost = 40;  // pushes of a round
+  Tasks tasks(kMost);
+  size_t pushed = 0;
+  hammer(
+      [&](uint64_t e) {
+        static thread_local uint64_t round = 0;
+        if (round != e) round = e, pushed = 0;
+        consort_task *const one = tasks[pushed];
+        const consort_push p{kEpoch, from, CONSORT_PUSH_NEW, &one, 1, 0, nullptr};
+        if (h.ops->push(h.instance, &p) != 1) ADD_FAILURE() << "a push of the instance's epoch was refused";
+        return ++pushed < kMost;
+      },
+      [&](uint64_t) { EXPECT_EQ(h.ops->workers(h.instance, &h.topology, nullptr, 0, &leaves, 1), CONSORT_OK); },
+      [&](uint64_t) {
+        uint64_t got = 0;
+        for (int empty = 0; empty < 3;) h.pop(stays) ? ++got : ++empty;
+        EXPECT_EQ(h.ops->workers(h.instance, &h.topology, &leaves, 1, nullptr, 0), CONSORT_OK);
+        while (h.pop(leaves) || h.pop(stays)) {  // for the next round
+        }
+        return pushed - got;
+      });
+}
+
 }  // namespace
 }  // namespace consort_test
