@@ -95,7 +95,7 @@ class EveryPolicy : public ::testing::TestWithParam<PolicyOn> {
       SCOPED_TRACE("seed " + std::to_string(seed));
       const std::string text = std::to_string(seed);
       Rt rt(settings(text, more));
-      end_ = now(rt) + (pumped() ? 1'000'000'000 : 10'000'000'000 * kSlow);
+      end_ = now(rt) + (pumped() ? 1'000'000'000 : 30'000'000'000 * kSlow);
       program(rt);
     }
   }
