@@ -51,12 +51,11 @@ bool find_models(Settings &settings, const std::string &name, std::vector<File> 
   std::vector<File> all;
   if (!read_all(settings, &all)) return failed(), false;
   std::vector<std::string> names;
-  for (File &f : all) {
-    if (!f.reason.empty()) continue;
-    names.push_back(f.name);
-    if (f.name == name) out->push_back(std::move(f));
-  }
-  std::stable_sort(out->begin(), out->end(), [](const File &a, const File &b) { return a.here > b.here; });
+  for (const File &f : all)
+    if (f.reason.empty()) names.push_back(f.name);
+  for (const bool here : {true, false})
+    for (File &f : all)
+      if (f.here == here && f.reason.empty() && f.name == name) out->push_back(std::move(f));
   if (out->empty())
     complain("no model of \"" + name + "\" is stored" + did_you_mean(name, names) + "; consort model list shows all models");
   return !out->empty();

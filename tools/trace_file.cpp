@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 #include "plain_file.hpp"
 #include "trace.hpp"
@@ -113,9 +114,12 @@ Trace::Trace(const std::string &path) {
     }
   }
   if (!whole) throw std::runtime_error(path + ": it is truncated");
-  const auto by_begin = [](const auto &a, const auto &b) { return a.t0 < b.t0; };
-  std::stable_sort(runs.begin(), runs.end(), by_begin);
-  std::stable_sort(copies.begin(), copies.end(), by_begin);
+  std::sort(runs.begin(), runs.end(), [](const Run &a, const Run &b) {
+    return std::tie(a.t0, a.t1, a.task, a.worker) < std::tie(b.t0, b.t1, b.task, b.worker);
+  });
+  std::sort(copies.begin(), copies.end(), [](const Copy &a, const Copy &b) {
+    return std::tie(a.t0, a.t1, a.datum, a.from, a.to) < std::tie(b.t0, b.t1, b.datum, b.from, b.to);
+  });
   begin = UINT64_MAX;
   const auto count = [&](const auto &all) {
     for (const auto &one : all) begin = std::min(begin, one.t0), end = std::max(end, one.t1);
