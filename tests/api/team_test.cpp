@@ -192,7 +192,6 @@ TEST(Forkjoin, ThreadsRunOnTheTeamsCores) {  // PAR-08
   TeamBodies body;
   Bodies plain;
   Rt rt({{"workers", "2"}, {"keep_models", "no"}});
-  std::mutex mutex;
   std::set<int> own[2], fork, inherited, told;
   const auto look = plain(rt, "look", [&](const consort_call &call) {
     own[call.worker] = cores_of_this_thread();
@@ -526,7 +525,7 @@ TEST(TeamStress, OverlappingTeamsEnd) {  // PAR-01, PAR-02
     pairs.push_back({"spin_us", spin.c_str()});
     Rt rt(pairs);
     const auto all = members(rt);
-    std::atomic<uint64_t> calls{0}, wrong{0}, ended{0}, cancelled{0};
+    std::atomic<uint64_t> calls{0}, wrong{0}, ended{0};
     std::vector<int> homes(16, 0);
     std::vector<consort_data_id> data;
     for (int &h : homes) data.push_back(variable_of(rt, &h));
@@ -561,7 +560,7 @@ TEST(TeamStress, OverlappingTeamsEnd) {  // PAR-01, PAR-02
           if (what < 4) d = std::move(Desc(spmd).arg(0).on(on)), expected += size;
           else if (what < 7) d = std::move(Desc(fork).on(on)), expected += size;
           else if (what < 9) d = std::move(Desc(leaf).on(any() % 8)), expected += 1;
-          else d = std::move(Desc(parent)), expected += 2;
+          else d = Desc(parent), expected += 2;
           if (what == 3 && i % 20 == 0) d.args[0] = scalar(1 + static_cast<int>(any() % 8));  // one fails; all are called
           else if (any() % 3 == 0) d.use(data[any() % data.size()], any() % 2 ? CONSORT_M_R : CONSORT_M_RW | CONSORT_M_COMMUTE);
           d.done(done, &ended);

@@ -83,7 +83,7 @@ class Program {
       d.d.more = &more;
       blocked = true;
     }
-    bool writes[std::size(data_)], uses[std::size(data_)];
+    bool writes[kData], uses[kData];
     for (uint32_t k = 0; k < std::size(data_); ++k) {
       uses[k] = !draw(3);
       writes[k] = draw(2);
@@ -105,7 +105,8 @@ class Program {
   std::vector<std::atomic<int>> ran_;
   std::vector<bool> blocked_;
   std::vector<uint64_t> tags_;
-  Datum data_[6];
+  static constexpr size_t kData = 6;
+  Datum data_[kData];
   consort_bundle_id bundles_[3];
   consort_codelet_id codelet_{0};
 };
