@@ -1,10 +1,15 @@
 // job.cpp — joining and leaving a job, its thread, and the other ranks. messages.cpp has the messages.
 #include "remote/job.hpp"
 
+#include <consort/defaults.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
+#include "plugin/registry.hpp"
+#include "plugin/status.hpp"
 #include "remote/distribution.hpp"
 
 namespace consort {
@@ -23,6 +28,15 @@ consort_status boot_get(const consort_host *h, uint32_t rank, const char *key, v
 }
 consort_status boot_fence(const consort_host *h, uint64_t deadline) { return folder_of(h).fence(deadline); }
 void boot_abort(const consort_host *h, consort_status, const char *why) { folder_of(h).abort(why ? why : ""); }
+
+// Whether a launcher has started several ranks, by its environment.
+bool is_below_launcher() noexcept {
+  constexpr const char *variables[] = {CONSORT_LAUNCHER_VARIABLES};
+  return std::any_of(std::begin(variables), std::end(variables), [](const char *variable) {
+    const char *const text = std::getenv(variable);
+    return text && std::atoi(text) > 1;
+  });
+}
 
 Error last_error(consort_status s) { return error(s, error_text()); }
 
@@ -70,14 +84,13 @@ Result<void> Job::open(const JobSettings &settings) {
     return error(CONSORT_E_INVAL, config.origin("ranks") + ": ranks = " + std::to_string(config.number("ranks")) +
                                       " without a rendezvous: start the ranks by consort run");
   }
+  auto plugin = transport_of(settings, deadline);
+  if (!plugin) return plugin.error();
   peers_ = std::vector<Peer>(ranks());
   peers_[rank()].host = host_name();
-  if (ranks() == 1) return {};
+  if (ranks() == 1) return transport_.clear(), Result<void>();
   if (rt_.manual) return error(CONSORT_E_UNSUPPORTED, "a job of several ranks needs threads: pump = \"threads\", time = \"real\"");
   is_limited_ = rt_.execution_memory->manages(rt_.topology->home());
-  transport_ = settings.transport.empty() ? std::string(config.text("transport")) : settings.transport;
-  auto plugin = rt_.registry->load(CONSORT_KIND_TRANSPORT, transport_);
-  if (!plugin) return plugin.error();
   auto connection = Connection::open(*this, **plugin, boot_);
   if (!connection) return connection.error();
   connection_ = std::move(*connection);
@@ -106,6 +119,29 @@ Result<void> Job::open(const JobSettings &settings) {
   thread_ = std::thread([this] { run(); });
   if (const consort_status s = boot_.fence(host, deadline); s < 0) return last_error(s);
   return {};
+}
+
+// The plugin; nullptr: none is needed for a job of one rank. Without a start-up of the application's or of consort run, a
+// transport that is named, or below a launcher the transport for it, says by itself which ranks there are.
+Result<const Plugin *> Job::transport_of(const JobSettings &settings, uint64_t deadline) {
+  const Config &config = *rt_.config;
+  const bool is_started = settings.boot || folder_;
+  const bool is_named = !settings.transport.empty() || config.origin("transport") != "default";
+  transport_ = settings.transport.empty() ? std::string(config.text("transport")) : settings.transport;
+  if (is_started ? ranks() == 1 : !is_named && !is_below_launcher())
+    return static_cast<const Plugin *>(nullptr);
+  if (!is_started && !is_named) transport_ = CONSORT_LAUNCHER_TRANSPORT;
+  auto plugin = rt_.registry->load(CONSORT_KIND_TRANSPORT, transport_);
+  if (!plugin) return plugin.error();
+  const consort_transport_ops *const ops = (*plugin)->transport();
+  if (is_started || !ops->boot) return *plugin;
+  clear_error();
+  const consort_status s = plugin_status(ops->boot((*plugin)->self, (*plugin)->host, deadline, &boot_), transport_.c_str(), "boot()");
+  if (s < 0) return error(s, "transport '" + transport_ + "' does not start: " + error_text());
+  if (boot_.rank >= boot_.nranks || !boot_.put || !boot_.get || !boot_.fence)
+    return error(CONSORT_E_ABI, "transport '" + transport_ + "': boot() leaves ranks or functions out");
+  boot_.host_id = host_number();
+  return *plugin;
 }
 
 Result<void> Job::meet(uint64_t deadline) {

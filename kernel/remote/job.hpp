@@ -119,6 +119,7 @@ class Job final : public ConnectionOwner {
 
   explicit Job(Distribution &rt) noexcept : rt_(rt) {}
   Result<void> open(const JobSettings &);
+  Result<const Plugin *> transport_of(const JobSettings &, uint64_t deadline);
   Result<void> meet(uint64_t deadline);
   void run() noexcept;
   bool step(ThreadState &) noexcept;

@@ -10,6 +10,12 @@
 #define CONSORT_DEFAULT_DRIVERS "*" /* all that start */
 #endif
 
+#ifndef CONSORT_LAUNCHER_TRANSPORT
+#define CONSORT_LAUNCHER_TRANSPORT "mpi" /* ranks that a launcher of MPI has started */
+#endif
+#ifndef CONSORT_LAUNCHER_VARIABLES /* numbers of ranks, in the environment of mpirun of Open MPI, of MPICH, and of srun */
+#define CONSORT_LAUNCHER_VARIABLES "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"
+#endif
 #ifndef CONSORT_DEFAULT_TRANSPORT
 #define CONSORT_DEFAULT_TRANSPORT "shm" /* ranks on one machine */
 #endif
