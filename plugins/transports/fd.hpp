@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace shm {
+namespace transports {
 
 class Fd {
  public:
@@ -26,4 +26,4 @@ class Fd {
   int fd_ = -1;
 };
 
-}  // namespace shm
+}  // namespace transports

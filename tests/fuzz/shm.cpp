@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fuzz.hpp"
-#include "plugins/transports/shm/fd.hpp"
+#include "plugins/transports/fd.hpp"
 #include "plugins/transports/shm/names.hpp"
 #include "plugins/transports/shm/ring.hpp"
 

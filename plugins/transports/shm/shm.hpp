@@ -21,7 +21,7 @@
 
 #include "../report_ring.hpp"
 #include "../rules.hpp"
-#include "fd.hpp"
+#include "../fd.hpp"
 #include "ring.hpp"
 
 namespace shm {

@@ -1,0 +1,238 @@
+// A Library, by the mpi.h that this file is compiled with.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include "library.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "../packets/packet.hpp"
+
+namespace mpi {
+namespace {
+
+constexpr int kPacketTag = 0, kFirstDataTag = 1;
+
+void must(int code, const char *what) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int n = 0;
+  MPI_Error_string(code, text, &n);
+  throw std::runtime_error(std::string(what) + ": " + std::string(text, static_cast<size_t>(n)));
+}
+
+bool is_over_now() noexcept {
+  int over = 0;
+  return MPI_Finalized(&over) == MPI_SUCCESS && over;
+}
+
+// Requests stand in one dense array, which MPI_Testsome looks through.
+class TheChannel final : public Channel {
+ public:
+  explicit TheChannel(MPI_Comm from) {
+    must(MPI_Comm_dup(from, &comm_), "MPI_Comm_dup");
+    must(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    must(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    must(MPI_Comm_size(comm_, &ranks_), "MPI_Comm_size");
+    int *most = nullptr, is_set = 0;
+    must(MPI_Comm_get_attr(comm_, MPI_TAG_UB, &most, &is_set), "MPI_TAG_UB");
+    most_tag_ = is_set && most ? *most : 32767;
+  }
+  // Whether it is over the same ranks: a number of MPI_Comm_c2f is given away again when its communicator is freed.
+  bool is_over(MPI_Comm other) const noexcept {
+    int result = MPI_UNEQUAL;
+    return MPI_Comm_compare(comm_, other, &result) == MPI_SUCCESS && (result == MPI_CONGRUENT || result == MPI_IDENT);
+  }
+  uint32_t rank() const noexcept override { return static_cast<uint32_t>(rank_); }
+  uint32_t ranks() const noexcept override { return static_cast<uint32_t>(ranks_); }
+
+  bool gather(const void *mine, size_t n, void *out) noexcept override {
+    const int count = static_cast<int>(n);
+    return MPI_Iallgather(mine, count, MPI_BYTE, out, count, MPI_BYTE, comm_, &gather_) == MPI_SUCCESS;
+  }
+  bool gathered(bool *failed) noexcept override {
+    int done = 0;
+    *failed = MPI_Test(&gather_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    return done != 0 || *failed;
+  }
+
+  void reserve(size_t n) override {
+    requests_.reserve(n), whose_.reserve(n);
+    ended_.resize(n), statuses_.resize(n);
+  }
+  bool receive_packet(void *to, size_t room, Request r) noexcept override {
+    return receive(to, room, MPI_ANY_SOURCE, kPacketTag, r);
+  }
+  bool send_packet(uint32_t rank, const void *from, size_t n, Request r) noexcept override {
+    return send(from, n, static_cast<int>(rank), kPacketTag, r);
+  }
+  bool receive_data(uint32_t rank, uint64_t number, void *to, size_t n, Request r) noexcept override {
+    return receive(to, n, static_cast<int>(rank), tag_of(number), r);
+  }
+  bool send_data(uint32_t rank, uint64_t number, const void *from, size_t n, Request r) noexcept override {
+    return send(from, n, static_cast<int>(rank), tag_of(number), r);
+  }
+  void cancel(Request r) noexcept override {  // of a send: MPI libraries refuse it, and it ends when it has been received
+    if (r.kind != Kind::kPacketIn && r.kind != Kind::kDataIn) return;
+    for (size_t i = 0; i < whose_.size(); ++i)
+      if (whose_[i].kind == r.kind && whose_[i].index == r.index) MPI_Cancel(&requests_[i]);
+  }
+  uint32_t progress(std::span<Done> out) noexcept override {
+    uint32_t n = 0;
+    while (n < out.size() && !failed_.empty()) {
+      out[n++] = {failed_.back(), false, 0};
+      failed_.pop_back();
+    }
+    if (n == out.size() || requests_.empty() || is_over_now()) return n;
+    // At most as many as there is room for: MPI_Testsome reports all that have ended.
+    const int looks = static_cast<int>(requests_.size());
+    int count = 0;
+    if (taken_ == found_) {
+      const int code = MPI_Testsome(looks, requests_.data(), &count, ended_.data(), statuses_.data());
+      if (count == MPI_UNDEFINED || (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) count = 0;
+      has_codes_ = code == MPI_ERR_IN_STATUS;
+      taken_ = 0, found_ = static_cast<uint32_t>(count);
+    }
+    for (; n < out.size() && taken_ < found_; ++taken_) {
+      const size_t i = static_cast<size_t>(ended_[taken_]);
+      const MPI_Status &s = statuses_[taken_];
+      int cancelled = 0, bytes = 0;
+      MPI_Test_cancelled(&s, &cancelled);
+      MPI_Get_count(&s, MPI_BYTE, &bytes);
+      const bool is_good = !cancelled && (!has_codes_ || s.MPI_ERROR == MPI_SUCCESS);
+      out[n++] = {whose_[i], is_good, bytes < 0 ? 0 : static_cast<uint64_t>(bytes)};
+    }
+    if (taken_ == found_) drop_ended();
+    return n;
+  }
+  uint64_t most_data() const noexcept override { return uint64_t{1} << 30; }
+  uint64_t new_number() noexcept override { return ++number_; }
+
+  // Receives the last packets of the others, which some libraries complain of. All ranks call it.
+  void drain() noexcept {
+    MPI_Barrier(comm_);
+    char bytes[transports::kPacketBytes];
+    for (int is_there = 1; is_there;) {
+      if (MPI_Iprobe(MPI_ANY_SOURCE, kPacketTag, comm_, &is_there, MPI_STATUS_IGNORE) != MPI_SUCCESS || !is_there) return;
+      if (MPI_Recv(bytes, sizeof bytes, MPI_BYTE, MPI_ANY_SOURCE, kPacketTag, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+    }
+  }
+
+  // Cancels what is still posted. Memory of sends that have not ended stays lent.
+  void clear() noexcept {
+    if (is_over_now()) {
+      requests_.clear(), whose_.clear(), failed_.clear();
+      taken_ = found_ = 0;
+      return;
+    }
+    drop_ended();
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      const bool receives = whose_[i].kind == Kind::kPacketIn || whose_[i].kind == Kind::kDataIn;
+      if (receives && MPI_Cancel(&requests_[i]) == MPI_SUCCESS) MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
+      else if (requests_[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[i]);
+    }
+    requests_.clear(), whose_.clear(), failed_.clear();
+  }
+
+ private:
+  int tag_of(uint64_t number) const noexcept {
+    return kFirstDataTag + static_cast<int>(number % static_cast<uint64_t>(most_tag_ - kFirstDataTag));
+  }
+  bool receive(void *to, size_t room, int rank, int tag, Request r) noexcept {
+    if (taken_ != found_) return false;
+    MPI_Request made;
+    const int code = MPI_Irecv(to, static_cast<int>(room), MPI_BYTE, rank, tag, comm_, &made);
+    return add(code, made, r);
+  }
+  bool send(const void *from, size_t n, int rank, int tag, Request r) noexcept {
+    if (taken_ != found_) return false;
+    MPI_Request made;
+    const int code = MPI_Isend(from, static_cast<int>(n), MPI_BYTE, rank, tag, comm_, &made);
+    return add(code, made, r);
+  }
+  bool add(int code, MPI_Request made, Request r) noexcept {  // reserve() has made room
+    if (code == MPI_SUCCESS) requests_.push_back(made), whose_.push_back(r);
+    else failed_.push_back(r);
+    return true;
+  }
+  // MPI has set them to MPI_REQUEST_NULL.
+  void drop_ended() noexcept {
+    if (!found_) return;
+    size_t kept = 0;
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      requests_[kept] = requests_[i], whose_[kept] = whose_[i];
+      ++kept;
+    }
+    requests_.resize(kept), whose_.resize(kept);
+    taken_ = found_ = 0;
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Request gather_ = MPI_REQUEST_NULL;
+  int rank_ = 0, ranks_ = 1, most_tag_ = 32767;
+  uint64_t number_ = 0;  // never goes back: a late message of an earlier job meets no receive
+  std::vector<MPI_Request> requests_;
+  std::vector<Request> whose_, failed_;
+  std::vector<int> ended_;
+  std::vector<MPI_Status> statuses_;
+  uint32_t found_ = 0, taken_ = 0;  // in ended_
+  bool has_codes_ = false;
+};
+
+class TheLibrary final : public Library {
+ public:
+  std::string version() override {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n = 0;
+    MPI_Get_library_version(text, &n);
+    const std::string all(text, static_cast<size_t>(n));
+    return all.substr(0, all.find_first_of(",\n"));
+  }
+  bool is_started() override {
+    int started = 0;
+    return MPI_Initialized(&started) == MPI_SUCCESS && started;
+  }
+  bool is_over() noexcept override { return is_over_now(); }
+  bool is_ours() noexcept override { return is_ours_; }
+  Threads start(Threads wanted) override {
+    int level = MPI_THREAD_SINGLE;
+    const bool is_new = !is_started();
+    if (is_new)
+      must(MPI_Init_thread(nullptr, nullptr, wanted == Threads::kAll ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &level),
+           "MPI_Init_thread");
+    else
+      must(MPI_Query_thread(&level), "MPI_Query_thread");
+    is_ours_ |= is_new;
+    return level == MPI_THREAD_MULTIPLE ? Threads::kAll : level == MPI_THREAD_SERIALIZED ? Threads::kSerial : Threads::kOne;
+  }
+  void finish() noexcept override {
+    if (is_over_now()) return;
+    for (auto &[number, channel] : channels_) channel->drain();
+    MPI_Finalize();
+  }
+  Channel &open(const int *communicator) override {
+    const MPI_Comm from = communicator ? MPI_Comm_f2c(static_cast<MPI_Fint>(*communicator)) : MPI_COMM_WORLD;
+    if (from == MPI_COMM_NULL) throw std::runtime_error("there is no such communicator");
+    std::unique_ptr<TheChannel> &channel = channels_[communicator ? *communicator : MPI_Comm_c2f(MPI_COMM_WORLD)];
+    if (!channel || !channel->is_over(from)) channel = std::make_unique<TheChannel>(from);
+    return *channel;
+  }
+  void close(Channel &c) noexcept override { static_cast<TheChannel &>(c).clear(); }
+  void abort() noexcept override { MPI_Abort(MPI_COMM_WORLD, 1); }
+
+ private:
+  bool is_ours_ = false;
+  std::map<int, std::unique_ptr<TheChannel>> channels_;  // by MPI_Comm_c2f; duplicated once, as that is collective
+};
+
+}  // namespace
+}  // namespace mpi
+
+extern "C" __attribute__((visibility("default"))) mpi::Library *consort_mpi_library() {
+  static auto *const library = new mpi::TheLibrary;  // used until the process ends
+  return library;
+}

@@ -1,0 +1,47 @@
+// library.hpp — one MPI library, behind an interface that is the same for each ABI of MPI.
+//
+// library.cpp is compiled once for each ABI (Open MPI's, MPICH's), into a file of its own that links that library. The
+// plugin loads one of them. Calls come from one thread at a time, and from one thread alone if start() has granted less than
+// all threads.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../packets/fabric.hpp"
+
+namespace mpi {
+
+// A duplicate of a communicator, for one endpoint at a time.
+class Channel : public transports::Fabric {
+ public:
+  virtual uint32_t rank() const noexcept = 0;
+  virtual uint32_t ranks() const noexcept = 0;
+  // The value of each rank, of the same length everywhere; all ranks call it. gather() starts it; out is lent until
+  // gathered() has returned true. False: it fails.
+  virtual bool gather(const void *mine, size_t n, void *out) noexcept = 0;
+  virtual bool gathered(bool *failed) noexcept = 0;
+};
+
+class Library {
+ public:
+  enum class Threads { kOne, kSerial, kAll };  // kOne: the one that has started MPI; kSerial: one at a time
+  virtual ~Library() = default;
+  virtual std::string version() = 0;
+  virtual bool is_started() = 0;
+  virtual bool is_over() noexcept = 0;                       // MPI_Finalize was called
+  virtual Threads start(Threads wanted) = 0;                 // unless it is started; returns what is granted; throws
+  virtual bool is_ours() noexcept = 0;                       // start() has started it
+  virtual void finish() noexcept = 0;                        // MPI_Finalize
+  // The channel over a communicator: MPI_Comm_c2f's number, or none: MPI_COMM_WORLD. All its ranks call it. Throws.
+  virtual Channel &open(const int *communicator) = 0;
+  virtual void close(Channel &) noexcept = 0;                // withdraws what is posted; it may be opened again
+  virtual void abort() noexcept = 0;                         // ends the job, and this process
+};
+
+constexpr const char *kEntry = "consort_mpi_library";
+using Entry = Library *();
+
+}  // namespace mpi
