@@ -74,7 +74,10 @@ CommandLine::CommandLine() {
   doctor = app.add_subcommand("doctor", "checks this machine: features, missing packages, and the line that installs them");
   why_not = app.add_subcommand("why-not", "explains why a plugin, a worker or a core is not used (status 1), or that it is (0)");
   why_not->add_option("NAME", name, "a plugin, its file, a worker (cpu3), or a core of the machine (os:3)")->required();
-  for (CLI::App *with_data : {plugins, config, topo, doctor, why_not}) data(with_data);
+  sched = app.add_subcommand("sched", "the scheduler that a runtime uses here");
+  sched->require_subcommand(1);
+  sched_explain = sched->add_subcommand("explain", "shows the scheduler, the one that it selects on this machine, and why");
+  for (CLI::App *with_data : {plugins, config, topo, doctor, why_not, sched_explain}) data(with_data);
 
   machine = app.add_subcommand("machine", "machine files for simulation");
   machine->require_subcommand(1);

@@ -76,6 +76,7 @@ struct RunOptions {
 };
 int run_ranks(const Settings &, const RunOptions &);  // returns the status of the first rank that failed
 int run_why_not(Settings &, const std::string &name, bool json);
+int run_sched_explain(Settings &, bool json);
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json);
 // kind, files: "": as in the settings
 struct BoundOptions {

@@ -53,6 +53,8 @@ struct Inventory {
 Inventory take_inventory(Settings &, Examination &, std::vector<consort_setting> extra, double seconds = 30);
 
 Json json_of(const Inventory &);                   // {"spaces": […], "units": […], "links": […]}
+// The scheduler that `scheduler` selected at the start, and its reason, as logged. "": it selects none.
+std::string choice_of_director(const std::string &scheduler, const std::vector<LogLine> &, std::string *reason);
 std::vector<std::string> space_flags(uint32_t);    // "load/store", "copies only", …
 std::vector<std::string> link_flags(uint32_t);
 

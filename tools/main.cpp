@@ -37,6 +37,7 @@ int run(tool::CommandLine &c) {
     c.settings.assignments.insert(c.settings.assignments.end(), c.parameters.begin(), c.parameters.end());
     return tool::run_conform(c.settings, c.judged);
   }
+  if (*c.sched_explain) return tool::run_sched_explain(c.settings, c.json);
   if (*c.why_not) return tool::run_why_not(c.settings, c.name, c.json);
   return 2;
 }

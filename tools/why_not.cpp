@@ -43,6 +43,7 @@ struct Facts {
   std::string selection;  // error in the settings' selection of plugins
   std::map<std::string, Setting> settings;
   std::vector<std::string> log;
+  std::string selected, selected_why;  // the scheduler that the director in use selects; "": there is no director
   std::vector<Worker> workers;
   std::string no_start;  // why no runtime starts; "" if it starts
   std::string culprit, ending;  // the driver that ends the process then, and how; "": none
@@ -78,6 +79,7 @@ bool ask(Settings &settings, Facts &facts) {
   facts.no_start = all.error;
   facts.culprit = all.culprit;
   facts.ending = all.ending;
+  facts.selected = choice_of_director(facts.settings["scheduler"].value, all.log, &facts.selected_why);
   for (const LogLine &l : all.log) hear(&facts, l.level, l.text.c_str());
   for (const Unit &u : all.units) facts.workers.push_back({u.name, u.klass, u.os_cpu});
   return true;
@@ -135,6 +137,9 @@ int explain_usable(const Facts &facts, const Plugin &p) {
       return explain_driver(facts, p);
     case CONSORT_KIND_SCHEDULER: {
       const auto chosen = facts.settings.find("scheduler");
+      if (facts.selected == p.name && facts.no_start.empty())
+        return used(facts, p.subject(), because(facts, "scheduler") + " selects it" +
+                                            (facts.selected_why.empty() ? "" : ": " + facts.selected_why));
       if (chosen == facts.settings.end() || chosen->second.value != p.name)
         return unused(facts, p.subject(), because(facts, "scheduler") + " selects another; set CONSORT_SCHEDULER=" + p.name);
       return facts.no_start.empty() ? used(facts, p.subject(), because(facts, "scheduler") + ", from " + from)

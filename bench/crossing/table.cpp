@@ -24,7 +24,7 @@ constexpr consort_scheduler_ops ops = {.size = sizeof ops, .flags = CONSORT_SF_N
                                        .workers = workers, .push = push, .pop = pop, .drain = drain, .quiesce = quiesce,
                                        .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr,
                                        .finished = nullptr, .flush = nullptr, .urgency = nullptr, .victim = nullptr,
-                                       .next_event = nullptr, .direct = nullptr};
+                                       .next_event = nullptr, .direct = nullptr, .directed = nullptr};
 constexpr consort_plugin plugin = {.size = sizeof plugin, .kind = CONSORT_KIND_SCHEDULER, .abi_major = CONSORT_SCHEDULER_MAJOR,
                                    .abi_minor = CONSORT_SCHEDULER_MINOR, .flags = 0, .name = "crossing_table", .version = "1.0.0",
                                    .summary = "a table by hand", .license = "Apache-2.0", .params = nullptr, .nparams = 0,

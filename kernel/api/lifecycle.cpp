@@ -118,6 +118,9 @@ consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet
     auto c = rt->codelets.add(*desc, *rt->topology);
     if (!c) return set_error(c.error());
     *out = Codelets::id(**c);
+    const uint64_t before = rt->codelets.classes();
+    rt->codelets.count(**c, 1);
+    if (before && rt->codelets.classes() != before) rt->policy.review_now(*rt);
     return CONSORT_OK;
   });
 }
@@ -162,6 +165,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
     if (thread->nholds.load(std::memory_order_relaxed))
       own_holds.look(*rt, *thread, "consort_codelet_remove()", shows_it);
   }
+  rt->codelets.count(*c, -1);
   rt->codelets.remove(*c);
   return CONSORT_OK;
 }

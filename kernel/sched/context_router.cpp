@@ -12,7 +12,7 @@ const consort_scheduler_ops Contexts::kTable = {
     .size = sizeof(consort_scheduler_ops), .flags = 0, .create = nullptr, .destroy = nullptr, .workers = nullptr,
     .push = push, .pop = pop, .drain = nullptr, .quiesce = nullptr, .submitted = submitted, .adopt = nullptr,
     .dropped = dropped, .started = nullptr, .finished = nullptr, .flush = flush, .urgency = nullptr, .victim = victim,
-    .next_event = next_event, .direct = nullptr};
+    .next_event = next_event, .direct = nullptr, .directed = nullptr};
 
 // -- the context of a task ----------------------------------------------------------------------------------------
 

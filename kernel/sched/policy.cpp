@@ -88,7 +88,10 @@ Result<void> Policy::open(Scheduling &rt, Plugin &plugin) {
   make_current(rt, **made);
   if ((*made)->ops->direct) {
     set_director(rt, *made);
-    direct(rt);
+    if (auto done = direct(rt); !done) {
+      if (done.error().status == CONSORT_E_INVAL) return done.error();  // the user's settings
+      log_no_change(rt, done.error());
+    }
   }
   return {};
 }
@@ -121,7 +124,7 @@ Result<void> Policy::swap(Scheduling &rt, ThreadState &thread, std::string_view 
   if (!wanted) return wanted.error();
   if ((*wanted)->ops->direct) {
     set_director(rt, *wanted);
-    direct(rt);
+    if (auto done = direct(rt); !done) log_no_change(rt, done.error());
     return {};
   }
   set_director(rt, nullptr);
@@ -175,25 +178,53 @@ Result<void> Policy::go_over(Scheduling &rt, std::string_view name) {
 
 void Policy::set_director(Scheduling &rt, Instance *i) noexcept {
   director_now_.store(i, std::memory_order_release);  // pairs with name()
-  rt.models->set_directed(i);
+  if (i) return;
+  reviews_.store(false, std::memory_order_relaxed);
+  rt.models->set_directed(false);
+  const std::lock_guard lock(reason_mutex_);
+  reason_.clear();
 }
 
-// Precondition: the mutex is held.
-void Policy::direct(Scheduling &rt) {
+std::string Policy::reason() const {
+  const std::lock_guard lock(reason_mutex_);
+  return reason_;
+}
+
+// What the director says of its choice: the reason, and when to ask again.
+void Policy::ask_again(Scheduling &rt, const Instance &d) {
+  consort_direction said = {sizeof said, 0, nullptr, kReview};
+  if (CONSORT_HAS_FN(d.ops, consort_scheduler_ops, directed)) d.ops->directed(d.s, &said);
+  const bool again = said.again_ns != CONSORT_NEVER;
+  if (again) review_at_.store(rt.clock.now() + said.again_ns, std::memory_order_relaxed);
+  reviews_.store(again, std::memory_order_relaxed);
+  rt.models->set_directed(again);
+  std::string reason = said.reason ? said.reason : "";
+  const std::lock_guard lock(reason_mutex_);
+  reason_ = std::move(reason);
+}
+
+// Precondition: the mutex is held. An error: the policy that it names does not come.
+Result<void> Policy::direct(Scheduling &rt) {
   Instance &d = *director_now_.load(std::memory_order_relaxed);
-  review_at_.store(rt.clock.now() + kReview, std::memory_order_relaxed);
   const Models::Questions questions = rt.models->questions();
   const consort_overview o = {sizeof o, 0, current_name().c_str(), rt.submitted(), rt.finished(),
-                              questions.asked, questions.unknown};
+                              questions.asked, questions.unknown, rt.codelets.classes()};
   const char *name = d.ops->direct(d.s, &o);
-  if (!name || current_name() == name) return;
-  const std::string before = current_name();
-  if (auto gone = go_over(rt, name); gone) {
-    rt.log(kLogInfo, "scheduler '" + d.name + "' goes over from '" + before + "' to '" + name + "'");
-  } else if (!std::exchange(told_director_, true)) {
-    rt.log(kLogWarn, "scheduler '" + d.name + "' names '" + name + "', which does not come: " + gone.error().text +
-                         "; '" + before + "' goes on");
-  }
+  const std::string wanted = name ? name : current_name(), before = current_name();
+  ask_again(rt, d);
+  if (before == wanted) return {};
+  if (auto gone = go_over(rt, wanted); !gone)
+    return error(gone.error().status, "scheduler '" + d.name + "' names '" + wanted + "', which does not come: " +
+                                          gone.error().text);
+  const std::string why = reason();
+  rt.log(kLogInfo, "scheduler '" + d.name + "' " +
+                       (before == d.name ? "selects '" : "goes over from '" + before + "' to '") + wanted + "'" +
+                       (why.empty() ? "" : ": " + why));
+  return {};
+}
+
+void Policy::log_no_change(Scheduling &rt, const Error &why) {
+  if (!std::exchange(told_director_, true)) rt.log(kLogWarn, why.text + "; '" + current_name() + "' goes on");
 }
 
 void Policy::ask_director(Scheduling &rt, ThreadState &thread) noexcept try {
@@ -202,7 +233,18 @@ void Policy::ask_director(Scheduling &rt, ThreadState &thread) noexcept try {
   const std::unique_lock lock(swap_mutex_, std::try_to_lock);
   if (!lock || !director_now_.load(std::memory_order_relaxed)) return;
   const Mark mark(swapper_, thread);
-  direct(rt);
+  if (auto done = direct(rt); !done) log_no_change(rt, done.error());
+} catch (const std::bad_alloc &) {  // out of memory: keep the policy
+}
+
+void Policy::review_now(Scheduling &rt) noexcept try {
+  if (!director_now_.load(std::memory_order_relaxed)) return;
+  ThreadState *const thread = rt.this_thread();
+  if (!thread || thread->asking || swapper_.load(std::memory_order_relaxed) == thread) return;
+  const std::lock_guard lock(swap_mutex_);
+  if (!director_now_.load(std::memory_order_relaxed)) return;
+  const Mark mark(swapper_, *thread);
+  if (auto done = direct(rt); !done) log_no_change(rt, done.error());
 } catch (const std::bad_alloc &) {  // out of memory: keep the policy
 }
 

@@ -83,13 +83,16 @@ class Policy {
   }
   const std::string &current_name() const noexcept { return of_root().name; }
   bool is_directed() const noexcept { return director_now_.load(std::memory_order_relaxed); }  // [any] an approximate answer
+  std::string reason() const;                    // [any] of the director's choice; "": no director, or it gave none
   // Sets of workers with a policy of their own; splits(): at least one was created.
   Contexts &contexts() const noexcept { return *contexts_; }
   bool splits() const noexcept { return current().splits; }
-  // [any] between two tasks: asks the director, if there is one and the interval has passed.
+  // [any] between two tasks: asks the director, if there is one that wants it and the interval has passed.
   void review(Scheduling &rt, ThreadState &thread) noexcept {
-    if (is_directed()) [[unlikely]] ask_director(rt, thread);
+    if (reviews_.load(std::memory_order_relaxed)) [[unlikely]] ask_director(rt, thread);
   }
+  // [any] A codelet for a further class of units was added: asks the director, if there is one.
+  void review_now(Scheduling &) noexcept;
 
   static void wake_all(Scheduling &) noexcept;   // all sleeping workers look for work
   // Posts a ready task that bypasses the policy to the mailbox of a worker with an implementation.
@@ -167,7 +170,9 @@ class Policy {
   Result<Instance *> find_or_make(Scheduling &, std::string_view name, uint64_t epoch);
   Result<void> go_over(Scheduling &, std::string_view name);
   void ask_director(Scheduling &, ThreadState &) noexcept;
-  void direct(Scheduling &);
+  Result<void> direct(Scheduling &);
+  void ask_again(Scheduling &, const Instance &director);
+  void log_no_change(Scheduling &, const Error &);
   void set_director(Scheduling &, Instance *) noexcept;
   void make_current(Scheduling &, Instance &) noexcept;
   uint32_t move_all(Scheduling &, Instance &from, uint64_t epoch) noexcept;
@@ -179,7 +184,10 @@ class Policy {
   uint64_t epochs_ = 0;                          // epochs given so far
   std::atomic<ThreadState *> swapper_{nullptr};  // the thread that holds the mutex; relaxed: it only looks for itself
   std::atomic<Instance *> director_now_{nullptr};  // written under the mutex
-  std::atomic<uint64_t> review_at_{0};           // ns of the clock: next question to the director
+  std::atomic<bool> reviews_{false};             // the director is asked from time to time; relaxed: a hint
+  std::atomic<uint64_t> review_at_{0};           // relaxed: a hint; ns of the clock: next question to the director
+  mutable std::mutex reason_mutex_;              // guards reason_; below all others
+  std::string reason_;
   std::atomic<uint64_t> flushed_at_{0};          // relaxed: tasks submitted and finished before the last flush, a hint
   std::atomic<uint32_t> flushes_{0};             // relaxed: a count
   std::atomic<bool> told_refusal_{false};  // relaxed: the first exchange wins, it orders nothing

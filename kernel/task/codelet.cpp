@@ -177,6 +177,17 @@ void Codelets::remove(Codelet &c) noexcept {
   free_.push_back(&c);  // capacity was reserved in give_number()
 }
 
+void Codelets::count(const Codelet &c, int by) noexcept {
+  std::lock_guard lock(mutex_);
+  uint64_t classes = classes_.load(std::memory_order_relaxed);
+  for (uint64_t rest = c.where; rest; rest &= rest - 1) {
+    const auto bit = static_cast<uint32_t>(__builtin_ctzll(rest));
+    of_class_[bit] += static_cast<uint32_t>(by);
+    classes = of_class_[bit] ? classes | uint64_t{1} << bit : classes & ~(uint64_t{1} << bit);
+  }
+  classes_.store(classes, std::memory_order_relaxed);
+}
+
 void Codelets::choose_way(Codelet &c) const noexcept {
   const bool plain = short_way_ && c.where && !c.bits && !is_foreseen(c);
   const uint32_t most = Codelet::kMostPlain, span = c.nmodes == CONSORT_NONE ? most + 1 : c.nmodes <= most;

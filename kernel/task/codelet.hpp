@@ -93,6 +93,9 @@ class Codelets {
     Codelet *c = slot(number).load(std::memory_order_acquire);  // pairs with the release in add()
     return c && c->generation == id.v >> 32 ? c : nullptr;
   }
+  // The program's codelets: counts an added one, or a removed one. Codelets of the kernel are not counted.
+  void count(const Codelet &, int by) noexcept;
+  uint64_t classes() const noexcept { return classes_.load(std::memory_order_relaxed); }  // that a counted codelet can use
   // whether this number was given: then an unknown handle is stale, not wrong
   bool ever_gave(consort_codelet_id id) const noexcept {
     return static_cast<uint32_t>(id.v) - 1 < n_.load(std::memory_order_acquire) && id.v >> 32 < UINT32_MAX;
@@ -109,6 +112,8 @@ class Codelets {
   std::atomic<std::atomic<Codelet *> *> blocks_[kMost / kBlock] = {};
   std::atomic<uint32_t> n_{0};  // release where a codelet is added pairs with ever_gave() and find(): slots below are filled
   std::vector<Codelet *> free_;                           // removed codelets, the numbers reusable; oldest first
+  uint32_t of_class_[64] = {};                            // counted codelets by class
+  std::atomic<uint64_t> classes_{0};                      // classes with a count; relaxed: a hint to a director
   bool short_way_ = true;
   uint64_t foreseen_ = 0;
   void choose_way(Codelet &) const noexcept;              // precondition: the mutex is held

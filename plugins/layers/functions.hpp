@@ -27,7 +27,7 @@ struct Site { const char *function; Tag tag; };
 #define LAYERS_OF_SCHEDULER(X) \
   X(workers, kControl) X(push, kAny) X(pop, kWorker) X(drain, kControl) X(quiesce, kControl) X(submitted, kAny) \
   X(adopt, kControl) X(dropped, kAny) X(started, kWorker) X(finished, kWorker) X(flush, kAny) X(urgency, kControl) \
-  X(victim, kAny) X(next_event, kAny) X(direct, kControl)
+  X(victim, kAny) X(next_event, kAny) X(direct, kControl) X(directed, kControl)
 #define LAYERS_OF_ENDPOINT(X) \
   X(address, kControl) X(connect, kControl) X(disconnect, kControl) X(reg, kControl) X(dereg, kControl) X(post, kQueue) \
   X(poll, kQueue) X(event_fd, kControl) X(arm, kQueue) X(next_event, kQueue)

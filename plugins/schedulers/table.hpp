@@ -111,6 +111,7 @@ constexpr consort_scheduler_ops table_of(uint32_t flags = 0) {
       .victim = nullptr,
       .next_event = nullptr,
       .direct = nullptr,
+      .directed = nullptr,
   };
   if constexpr (requires(Instance &i) { i.victim(0u, uint64_t{0}, nullptr, 0u, nullptr); })
     ops.victim = [](void *s, uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n,
@@ -129,6 +130,7 @@ constexpr consort_scheduler_ops table_of_statics(uint32_t flags) {
       .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
       .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,
       .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
+      .directed = nullptr,
   };
   if constexpr (requires { Instance::dropped; }) ops.dropped = Instance::dropped;
   return ops;

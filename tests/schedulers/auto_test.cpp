@@ -12,7 +12,7 @@ std::string explained(consort_runtime *rt) {
   return text;
 }
 bool is_current(consort_runtime *rt, const std::string &name) {
-  return explained(rt).find("scheduler auto (" + name + " at present)") != std::string::npos;
+  return explained(rt).find("scheduler auto (" + name + " at present): ") != std::string::npos;
 }
 std::string scheduler_of(consort_runtime *rt) {
   consort_info i{};
@@ -28,6 +28,20 @@ Pairs unlike(Pairs more = {}) {
   p.insert(p.end(), more.begin(), more.end());
   return p;
 }
+
+// As Bodies, with an implementation for the device, too.
+class EverywhereBodies {
+ public:
+  consort_codelet_id operator()(consort_runtime *rt, const char *name, Body body) {
+    all_.push_back(std::make_unique<Body>(std::move(body)));
+    const consort_impl impls[] = {{"cpu", run_body, all_.back().get(), nullptr, nullptr, nullptr, nullptr, 0},
+                                  {"gpu", run_body, all_.back().get(), nullptr, nullptr, nullptr, nullptr, 0}};
+    return codelet_of(rt, name, impls, 0, CONSORT_NONE);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Body>> all_;
+};
 
 TEST(Auto, ChoosesByUnits) {
   {
@@ -46,6 +60,69 @@ TEST(Auto, ChoosesByUnits) {
   }
 }
 
+// A program without kernels for the device gets the scheduler for like units, until it adds one.
+TEST(Auto, ChoosesByCodelets) {
+  Rt rt(unlike());
+  Bodies on_cores;
+  EverywhereBodies everywhere;
+  int ran = 0;
+  const auto count = [&](const consort_call &) { return ++ran, CONSORT_OK; };
+  const auto cores = on_cores(rt, "large", count);
+  const auto wave = [&] {
+    for (int i = 0; i < 100; ++i) Desc(cores).must(rt);
+    EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  };
+  wave(), wave();
+  EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
+  EXPECT_NE(explained(rt).find("the codelets use 4 of 5 units, and these are alike"), std::string::npos) << explained(rt);
+  const auto both = everywhere(rt, "large", count);
+  EXPECT_TRUE(is_current(rt, "graph-lookahead")) << "at once, not at the next look: " << explained(rt);
+  EXPECT_OK(consort_codelet_remove(rt, both));
+  wave(), wave();
+  EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
+  EXPECT_EQ(ran, 400);
+}
+
+// The default, and its reason in the log. On like units it is not asked again, and no task is measured for it.
+TEST(Auto, IsTheDefaultAndSaysWhy) {
+  struct Told {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+  } told;
+  const auto started = [&](const Pairs &pairs) {
+    told.lines.clear();
+    consort_settings s = CONSORT_SETTINGS_INIT;
+    s.set = pairs.data();
+    s.nset = static_cast<uint32_t>(pairs.size());
+    s.log_user = &told;
+    s.log = [](void *user, int32_t, const char *text) {
+      auto &t = *static_cast<Told *>(user);
+      const std::lock_guard lock(t.mutex);
+      if (std::string(text).starts_with("scheduler 'auto'")) t.lines.push_back(text);
+    };
+    consort_runtime *rt = nullptr;
+    EXPECT_OK(consort_start(&s, &rt));
+    EXPECT_EQ(scheduler_of(rt), "auto");
+    EXPECT_OK(consort_stop(rt));
+    return told.lines;
+  };
+  EXPECT_EQ(started({{"cpu.topology", kFourCores}, {"workers", "2"}, {"drivers", "cpu"}, {"log", "info"}}),
+            std::vector<std::string>{"scheduler 'auto' selects 'lws': 2 like units"});
+  Pairs p = unlike({{"log", "info"}});
+  std::erase_if(p, [](const auto &x) { return std::string(x.key) == "scheduler"; });
+  EXPECT_EQ(started(p), std::vector<std::string>{"scheduler 'auto' selects 'graph-lookahead': 5 units with memories of their own"});
+}
+
+// A wrong setting of the selected policy is an error of the start, as if the policy were named.
+TEST(Auto, WrongSettingsOfTheSelectedPolicyAreAnError) {
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  const Pairs pairs = {{"cpu.topology", kFourCores}, {"drivers", "cpu"}, {"lws.depth", "1"}};
+  s.set = pairs.data();
+  s.nset = static_cast<uint32_t>(pairs.size());
+  consort_runtime *rt = nullptr;
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_start(&s, &rt), "64..1048576");
+}
+
 // Tasks too small for decisions by models, then large ones: it switches both ways, and no task is lost.
 TEST(Auto, SwitchesWhileTasksRun) {
   const auto run = [] {
@@ -54,7 +131,7 @@ TEST(Auto, SwitchesWhileTasksRun) {
     need(consort_trace(rt, [](void *p, const consort_trace_event *e) {
       static_cast<std::vector<uint64_t> *>(p)->push_back(e->task * 16 + e->worker * 2 + e->what);
     }, &trace), "trace");
-    Bodies body;
+    EverywhereBodies body;
     int ran = 0;
     const auto count = [&](const consort_call &) { return ++ran, CONSORT_OK; };
     const auto tiny = body(rt, "tiny", count), large = body(rt, "large", count);
@@ -87,7 +164,7 @@ TEST(Auto, KeepsAPolicyThatKnowsTheGraph) {
   s.log = [](void *user, int32_t, const char *text) { static_cast<Log *>(user)->lines.push_back(text); };
   consort_runtime *rt = nullptr;
   ASSERT_OK(consort_start(&s, &rt));
-  Bodies body;
+  EverywhereBodies body;
   int ran = 0;
   const auto count = [&](const consort_call &) { return ++ran, CONSORT_OK; };
   const auto fill = body(rt, "unknown", count), large = body(rt, "large", count);
@@ -102,7 +179,7 @@ TEST(Auto, KeepsAPolicyThatKnowsTheGraph) {
 // Without estimates it chooses a policy without models, for a while.
 TEST(Auto, ChoosesWithoutModels) {
   Rt rt(unlike({{"calibrate", "off"}, {"sim.times", ""}}));
-  Bodies body;
+  EverywhereBodies body;
   int ran = 0;
   const auto c = body(rt, "unknown", [&](const consort_call &) { return ++ran, CONSORT_OK; });
   for (int wave = 0; wave < 20; ++wave) {
@@ -120,7 +197,7 @@ TEST(Auto, WindowGrowsForAPolicyThatLooksAhead) {
     std::erase_if(p, [](const auto &x) { return std::string(x.key) == "window"; });
     if (window) p.push_back({"window", window});
     Rt rt(p);
-    Bodies body;
+    EverywhereBodies body;
     const auto c = body(rt, "large", [](const consort_call &) { return CONSORT_OK; });
     for (int i = 0; i < 10000; ++i) Desc(c).must(rt);
     const std::string text = explained(rt);
@@ -137,7 +214,7 @@ TEST(Auto, NamedSchedulerReplacesIt) {
   EXPECT_OK(consort_runtime_set_scheduler(rt, "prio"));
   EXPECT_EQ(scheduler_of(rt), "prio");
   EXPECT_EQ(explained(rt).find("at present"), std::string::npos);
-  Bodies body;
+  EverywhereBodies body;
   int ran = 0;
   const auto c = body(rt, "large", [&](const consort_call &) { return ++ran, CONSORT_OK; });
   for (int i = 0; i < 200; ++i) Desc(c).must(rt);
@@ -169,7 +246,7 @@ TEST(Auto, UnknownPoliciesAreLogged) {
   };
   consort_runtime *rt = nullptr;
   ASSERT_OK(consort_start(&s, &rt));
-  Bodies body;
+  EverywhereBodies body;
   int ran = 0;
   const auto c = body(rt, "large", [&](const consort_call &) { return ++ran, CONSORT_OK; });
   for (int i = 0; i < 200; ++i) Desc(c).must(rt);

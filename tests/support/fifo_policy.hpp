@@ -75,7 +75,7 @@ constexpr consort_scheduler_ops fifo_policy() {
       },
       .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
       .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr,
-      .flush = nullptr, .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
+      .flush = nullptr, .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr, .directed = nullptr,
   };
 }
 

@@ -46,7 +46,7 @@ TEST_F(HarmfulPlugins, WhyNotFindsDriversThatEndTheProcess) {
   const Answer a = run("why-not deadly_init", path());
   EXPECT_EQ(a.status, 1) << a.out;
   EXPECT_TRUE(a.has("driver \"deadly_init\" is not used: it ends the process (signal 6, SIGABRT) when it starts")) << a.out;
-  const Answer other = run("why-not lws", path());
+  const Answer other = run("why-not auto", path());
   EXPECT_TRUE(other.has("no runtime starts here: driver \"deadly_init\" ends the process")) << other.out;
   const Answer topo = run("topo", path());
   EXPECT_EQ(topo.status, 1) << topo.out;

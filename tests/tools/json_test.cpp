@@ -78,6 +78,12 @@ TEST_F(JsonTool, DescribesTheMachine) {
   EXPECT_EQ(used["used"], true);
   expect_members(used["answers"], {"subject", "used", "text"});
   EXPECT_EQ(object("why-not prio", 1)["used"], false);
+  const Json sched = object("sched explain --set drivers=cpu");
+  EXPECT_EQ(sched["scheduler"], "auto");
+  EXPECT_EQ(sched["origin"], "default");
+  EXPECT_EQ(sched["current"], "lws");
+  EXPECT_NE(sched["reason"].get<std::string>().find("like unit"), std::string::npos) << sched;
+  EXPECT_TRUE(object("sched explain --set scheduler=prio")["reason"].is_null());
 }
 
 TEST_F(JsonTool, DescribesRunsAndBounds) {

@@ -158,6 +158,21 @@ TEST_F(Tools, WrongUseIsStatusTwo) {
   EXPECT_EQ(version.out, "consort " CONSORT_VERSION "\n");
 }
 
+TEST_F(Tools, SchedExplainNamesTheChoiceAndItsReason) {
+  const Answer alike = run("sched explain --set 'cpu.topology=core:3 pu:1' --set drivers=cpu");
+  EXPECT_EQ(alike.status, 0) << alike.out;
+  EXPECT_EQ(alike.out.find("scheduler = \"auto\" (default) selects lws: 3 like units\n"), 0u) << alike.out;
+  const std::string sim = " --set drivers=sim --set time=virtual --set sim.cores=2 --set sim.devices=1";
+  const Answer unlike = run("sched explain" + sim);
+  EXPECT_TRUE(unlike.has("selects graph-lookahead: 3 units with memories of their own\n")) << unlike.out;
+  const Answer named = run("sched explain --set scheduler=prio" + sim);
+  EXPECT_EQ(named.out, "scheduler = \"prio\" (code) takes all tasks; scheduler = \"auto\" selects one by the machine and the tasks\n");
+  const Answer wrong = run("sched explain --set drivers=cpu --set lws.dpeth=64");
+  EXPECT_EQ(wrong.status, 1) << wrong.out;
+  EXPECT_TRUE(wrong.has("plugin \"lws\" has no key \"dpeth\"") && wrong.has("did you mean \"depth\"?")) << wrong.out;
+  EXPECT_EQ(run("sched").status, 2);
+}
+
 TEST_F(Tools, TopoPrintsSyntheticMachines) {
   const Answer a = run("topo --table --set 'cpu.topology=numa:2 core:2 pu:1'");
   EXPECT_EQ(a.status, 0) << a.out;

@@ -40,7 +40,10 @@ uint32_t allowed_cpus() {
 
 TEST_F(WhyNot, UsedPluginsAreStatusZero) {
   expect_line(run("why-not cpu"), "driver \"cpu\" is used: it offers 1 device, ", {"`consort topo`"}, 0);
-  expect_line(run("why-not lws"), "scheduler \"lws\" is used: scheduler = \"lws\" (default)", {}, 0);
+  expect_line(run("why-not auto"), "scheduler \"auto\" is used: scheduler = \"auto\" (default)", {}, 0);
+  expect_line(run("why-not lws --set drivers=cpu"), "scheduler \"lws\" is used: scheduler = \"auto\" (default) selects it: ",
+              {" like unit"}, 0);
+  expect_line(run("why-not lws --set scheduler=lws"), "scheduler \"lws\" is used: scheduler = \"lws\" (code)", {}, 0);
   expect_line(run("why-not vector"), "interface \"vector\" is used: ", {"vector.so"}, 0);
   expect_line(run("why-not cpu0"), "worker cpu0 is used: it runs on os cpu ", {}, 0);
 }
@@ -77,7 +80,7 @@ TEST_F(WhyNot, ExplainsMissingSymbolsAndLibraries) {
 }
 
 TEST_F(WhyNot, ExplainsUnselectedPlugins) {
-  expect_line(run("why-not prio"), "scheduler \"prio\" is not used: scheduler = \"lws\" (default) selects another",
+  expect_line(run("why-not prio"), "scheduler \"prio\" is not used: scheduler = \"auto\" (default) selects another",
               {"CONSORT_SCHEDULER=prio"});
   expect_line(run("why-not lws", "CONSORT_SCHEDULER=prio"),
               "scheduler \"lws\" is not used: ", {"scheduler = \"prio\" (environment CONSORT_SCHEDULER)"});

@@ -1,9 +1,11 @@
-// auto.cpp — selects the current scheduler by observation: a director (consort_scheduler_ops.direct).
+// auto.cpp — the default policy: selects the current one by observation, as a director (consort_scheduler_ops.direct).
 //
 // The selected policy takes the tasks; no task passes through here. For hosts without directors, or if the selected policy
-// cannot be loaded, it is a policy itself: first come, first served. direct() is [control], one call at a time;
-// only it uses the observation fields.
-#include <cstring>
+// cannot be loaded, it is a policy itself: first come, first served. direct() and directed() are [control], one call at a
+// time; only they use the observation fields.
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
 #include <string>
 
 #include "../central.hpp"
@@ -28,12 +30,16 @@ class Instance : public Central {
         services_(h->get ? static_cast<const consort_sched_host *>(h->get(h, CONSORT_SCHED_ID)) : nullptr) {}
 
   const char *direct(const consort_overview &o) noexcept;
+  void directed(consort_direction &out) const noexcept {
+    out.reason = reason_;
+    if (settled_) out.again_ns = CONSORT_NEVER;
+  }
 
  private:
   static constexpr uint64_t kEnough = 500;      // ended tasks needed for a rate, or queried tasks for a ratio
   static constexpr uint32_t kTwice = 2;         // consecutive calls that must agree
 
-  const std::string &by_units(const consort_topology &) const noexcept;
+  const std::string &by_units(const consort_topology &, uint64_t where) noexcept;
   void look_at_sizes(const consort_overview &, uint32_t nworkers) noexcept;
   void look_at_models(const consort_overview &) noexcept;
 
@@ -44,15 +50,37 @@ class Instance : public Central {
   uint32_t blind_for_ = 0, last_blind_ = 10;    // calls until models are tried again; the last such number
   bool few_wait_ = false;                       // most tasks that are pending will have ended by the next call or two
   bool small_ = false;
+  double each_ns_ = 0;                          // a worker's time per task at the last change of small_
+  bool settled_ = true;                         // all units are alike: nothing that can be seen later changes the choice
+  char reason_[160] = "";
+
+  [[gnu::format(printf, 2, 3)]] void because(const char *format, ...) noexcept {
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(reason_, sizeof reason_, format, args);
+    va_end(args);
+  }
 };
 
-const std::string &Instance::by_units(const consort_topology &t) const noexcept {
-  const std::string *choice = &settings_.alike;
-  for (uint32_t w = 1; w < t.nworkers; ++w) {
-    if (t.workers[w].space != t.workers[0].space) return settings_.spaces;
-    if (t.workers[w].klass != t.workers[0].klass) choice = &settings_.unlike;
+// where: classes that codelets of the program can use. Units of other classes get no task. 0: no codelet is known yet.
+const std::string &Instance::by_units(const consort_topology &t, uint64_t where) noexcept {
+  const consort_worker *first = nullptr;
+  bool classes = false, spaces = false;
+  uint32_t used = 0;
+  for (uint32_t w = 0; w < t.nworkers; ++w) {
+    const consort_worker &unit = t.workers[w];
+    if (where && !(where >> unit.klass & 1)) continue;
+    if (!first) first = &unit;
+    ++used;
+    classes |= unit.klass != first->klass;
+    spaces |= unit.space != first->space;
   }
-  return *choice;
+  settled_ = used == t.nworkers && !classes && !spaces;
+  if (spaces) return because("%u units with memories of their own", used), settings_.spaces;
+  if (classes) return because("%u unlike units that share a memory", used), settings_.unlike;
+  if (used < t.nworkers) because("the codelets use %u of %u units, and these are alike", used, t.nworkers);
+  else because("%u like unit%s", used, used == 1 ? "" : "s");
+  return settings_.alike;
 }
 
 // Updates small_ and few_wait_. The next policy does not know tasks that are submitted and not ready, so while most tasks of a
@@ -69,7 +97,7 @@ void Instance::look_at_sizes(const consort_overview &o, uint32_t nworkers) noexc
   const bool tells_small = few_wait_ && ended >= kEnough && each < settings_.small_ns;
   const bool tells_large = busy && each > 4 * settings_.small_ns;
   agree_ = (small_ ? tells_large : tells_small) ? agree_ + 1 : 0;
-  if (agree_ == kTwice) small_ = !small_, agree_ = 0;
+  if (agree_ == kTwice) small_ = !small_, agree_ = 0, each_ns_ = each;
   seen_ns_ = now, seen_finished_ = o.finished;
 }
 
@@ -88,11 +116,14 @@ void Instance::look_at_models(const consort_overview &o) noexcept {
 
 const char *Instance::direct(const consort_overview &o) noexcept {
   const consort_topology *t = services_ ? services_->topology(host) : nullptr;
-  if (!t) return settings_.alike.c_str();
-  const std::string &choice = by_units(*t);
+  if (!t) return because("the host tells nothing of its units"), settings_.alike.c_str();
+  const std::string &choice = by_units(*t, CONSORT_HAS(&o, consort_overview, where) ? o.where : 0);
   if (&choice == &settings_.alike) return choice.c_str();
   look_at_sizes(o, t->nworkers);
   look_at_models(o);
+  if (small_)
+    because("tasks of about %.0f us, below auto.small_us = %.0f", each_ns_ * 1e-3, settings_.small_ns * 1e-3);
+  else if (blind_for_) because("no model predicts nine tasks in ten; models are tried again later");
   return (small_ || blind_for_ ? settings_.alike : choice).c_str();
 }
 
@@ -130,6 +161,7 @@ constexpr consort_scheduler_ops ops = [] {
   };
   o.destroy = [](void *s) noexcept { delete &of(s); };
   o.direct = [](void *s, const consort_overview *view) noexcept { return of(s).direct(*view); };
+  o.directed = [](void *s, consort_direction *out) noexcept { of(s).directed(*out); };
   return o;
 }();
 

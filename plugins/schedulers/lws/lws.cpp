@@ -1,4 +1,4 @@
-// lws.cpp — locality work stealing, the default policy.
+// lws.cpp — locality work stealing.
 //
 // Tasks released by a worker's task wait in that worker's deque and are taken newest first, so that they
 // run where their data are; other tasks wait in a ring per unit class, oldest first. A worker without work
@@ -79,7 +79,7 @@ constexpr consort_scheduler_ops ops = {
     .create = create, .destroy = destroy, .workers = workers, .push = push, .pop = pop, .drain = drain,
     .quiesce = quiesce, .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr,
     .finished = nullptr, .flush = nullptr, .urgency = urgency, .victim = nullptr, .next_event = nullptr,
-    .direct = nullptr,
+    .direct = nullptr, .directed = nullptr,
 };
 
 constexpr consort_plugin plugin =

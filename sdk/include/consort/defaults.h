@@ -4,7 +4,7 @@
 #define CONSORT_DEFAULTS_H
 
 #ifndef CONSORT_DEFAULT_SCHEDULER
-#define CONSORT_DEFAULT_SCHEDULER "lws"
+#define CONSORT_DEFAULT_SCHEDULER "auto"
 #endif
 #ifndef CONSORT_DEFAULT_DRIVERS
 #define CONSORT_DEFAULT_DRIVERS "*" /* all that start */

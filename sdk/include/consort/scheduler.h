@@ -119,7 +119,14 @@ typedef struct consort_overview {
   const char *scheduler;          /* the current one */
   uint64_t submitted, finished;   /* tasks */
   uint64_t asked, unknown;        /* tasks whose expected time a policy queried; of these, tasks without a prediction */
+  uint64_t where;                 /* classes of units that a codelet of the program has an implementation for; 0: no codelet yet */
 } consort_overview;
+/* What a policy that selects others says of its choice (directed). */
+typedef struct consort_direction {
+  uint32_t size, reserved;
+  const char *reason;             /* of the last choice: a clause without a full stop, valid until the next call of direct; NULL: none */
+  uint64_t again_ns;              /* until the next call of direct; CONSORT_NEVER: not before a codelet for a further class is added */
+} consort_direction;
 enum { /* consort_scheduler_ops.flags */
   CONSORT_SF_NO_BYPASS = 1 << 0,  /* the kernel never runs a released successor in place */
   CONSORT_SF_ANY_ORDER = 1 << 1,  /* ready tasks of one submitter may arrive out of submission order: the kernel may keep a few back to push them as a batch */
@@ -161,6 +168,8 @@ typedef struct consort_scheduler_ops {
    * for no change. Called when it has workers, then every few ms between tasks, until another scheduler is set by name; the string is
    * valid until the next call */
   const char *(*direct)(void *s, const consort_overview *);
+  /* [control] after each call of direct: fills *out; the caller sets its size. NULL: no reason, and direct is called every 5 ms */
+  void (*directed)(void *s, consort_direction *out);
 } consort_scheduler_ops;
 #ifdef __cplusplus
 }

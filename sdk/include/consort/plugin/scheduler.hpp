@@ -13,7 +13,7 @@
 //
 // With a `Settings` in the class (made from the Host, once for each runtime) the constructor gets a const Settings &
 // first. Optional, and NULL in the table without: submitted, adopt, dropped, started, finished, flush, urgency, victim,
-// next_event, direct; all noexcept. `static constexpr uint32_t scheduler_flags` are CONSORT_SF_*. The contract of each
+// next_event, direct, directed; all noexcept. `static constexpr uint32_t scheduler_flags` are CONSORT_SF_*. The contract of each
 // function stands in scheduler.h. A call costs what the C table costs: the trampolines are inlined into the functions.
 #pragma once
 #include "../scheduler.h"
@@ -100,6 +100,8 @@ constexpr consort_scheduler_ops table() {
   o.next_event = [](void *s) noexcept -> uint64_t { return at<C>(s).next_event(); };
   CONSORT_IF_NOEXCEPT(direct, (some<const consort_overview>()), "const char *direct(const consort_overview &) noexcept")
   o.direct = [](void *s, const consort_overview *v) noexcept -> const char * { return at<C>(s).direct(*v); };
+  CONSORT_IF_NOEXCEPT(directed, (some<consort_direction>()), "void directed(consort_direction &) noexcept")
+  o.directed = [](void *s, consort_direction *out) noexcept { at<C>(s).directed(*out); };
   return o;
 }
 
