@@ -96,7 +96,7 @@ CommandLine::CommandLine() {
   sim->add_option("--policy", simulation.policy, "the scheduler")->type_name("NAME");
   sim->add_option("--noise", simulation.noise, "random variation of kernel times, as a share: 0.05")->type_name("SHARE");
   sim->add_option("--seed", simulation.seed, "seed of random numbers; equal seeds give equal runs")->type_name("N");
-  sim->add_option("--trace", simulation.trace, "file with one line per operation")->type_name("FILE");
+  sim->add_option("--trace", simulation.trace, "file of what ran where and when, as the setting trace writes it: consort trace show")->type_name("FILE");
   data_or_file(sim, simulation.json);
   sim->add_option("--kernels", simulation.kernels, "the set of the machine's kernels")->type_name("SET");
   sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; default: they only take time");

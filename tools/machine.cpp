@@ -3,6 +3,7 @@
 // The JSON has "platforms": by name, each with kernels (application, tile, kernel, device: mean_us), links and routes
 // (or matrices bandwidth_MBps and latency_us, index 0 the host), gpu_mem_bytes, and the number of workers by kind;
 // and "overheads_us" of all. Errors name their position. Runs nothing.
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
@@ -44,6 +45,13 @@ struct Node {
   template <class F> void each(F f) const {
     if (!value.is_object()) refuse(where, "is not an object");
     for (const auto &[key, v] : value.items()) f(key, Node{v, where + "." + key});
+  }
+  // Refuses keys that are not in `known`, by name. Keys that begin with _ are notes.
+  void only(const std::vector<std::string> &known) const {
+    each([&](const std::string &key, const Node &) {
+      if (key.starts_with('_') || std::find(known.begin(), known.end(), key) != known.end()) return;
+      refuse(where, "has an unknown key \"" + key + "\"" + did_you_mean(key, known));
+    });
   }
   double number(double least) const {
     if (!value.is_number()) refuse(where, "is not a number");
@@ -126,6 +134,8 @@ void Import::overheads() {
   o.each([&](const std::string &key, const Node &) {
     if (const size_t at = key.find("_task_queue"); at != std::string::npos) accelerator = key.substr(0, at);
   });
+  o.only({"task_submit", "task_push", "fetch_input_per_buffer", accelerator + "_task_queue", accelerator + "_transfer_queue",
+          accelerator + "_malloc", accelerator + "_free", "host_pinned_malloc_per_MiB"});  // the last two are not charged
   out_ += "[overheads]\n";
   line("submit", given("task_submit"));
   line("task", given("task_push"));
@@ -182,6 +192,7 @@ void Import::routes() {
   const Node links = p_["links"];
   links.each([&](const std::string &key, const Node &l) {
     out_ += "\n[[wire]]\n";
+    l.only({"bandwidth_Bps", "latency_s"});
     line("name", in_quotes(name_of(l.where, key)));
     line("bandwidth", printed("%.17g", l["bandwidth_Bps"].positive()));
     line("latency", time_of(l["latency_s"], 1e6));
@@ -243,10 +254,14 @@ void Import::kernels() {
         const auto bytes = static_cast<uint64_t>(element * nb * nb * known->second);
         std::vector<std::string> names{"cpu"};
         names.insert(names.end(), accelerators_.begin(), accelerators_.end());
+        std::vector<std::string> keys = names;
+        keys.push_back("flops");
+        devices.only(keys);
         for (const std::string &d : names) {
           const std::string head = "\n[[kernel]]\nset = " + in_quotes(name_of(tiles.where, set)) +
                                    "\ncodelet = " + in_quotes(name_of(devices.where, kernel)) +
                                    (d == "cpu" ? "\nclass = " : "\ndevice = ") + in_quotes(d) + "\n";
+          devices[d].only({"mean_us", "dev_us", "gflops", "n"});
           tables[head][bytes] = {time_of(devices[d]["mean_us"], 1, 1e-3), tile};
         }
       });
@@ -259,6 +274,9 @@ void Import::kernels() {
 }
 
 std::string Import::text() {
+  root_.only({"overheads_us", "platforms"});
+  p_.only({"affinity_cores_by_gpu", "bandwidth_MBps", "cpu", "gpu", "gpu_mem_bytes", "kernels", "latency_us", "links", "ncores",
+           "ngpus", "routes", "software", "starpu_workers"});
   out_ = "# " + name_;
   for (const char *key : {"cpu", "gpu", "software"})
     if (p_.has(key)) out_ += "; " + p_[key].text();

@@ -109,7 +109,7 @@ int run_sim(const Settings &settings, const Simulation &s) {
   if (!s.noise.empty()) set_variable("CONSORT_SIM__NOISE", s.noise);
   if (!s.kernels.empty()) set_variable("CONSORT_SIM__KERNELS", s.kernels);
   if (!s.seed.empty()) set_variable("CONSORT_SEED", s.seed), set_variable("CONSORT_SIM__SEED", s.seed);
-  if (!s.trace.empty()) set_variable("CONSORT_SIM__TRACE", s.trace);
+  if (!s.trace.empty()) set_variable("CONSORT_TRACE", s.trace);
   const int status = run_program(s.program);
   const bool simulated = print_report(report.path.c_str(), s.json);
   if (simulated && !s.execute) {  // a program that checks its results fails then

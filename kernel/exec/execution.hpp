@@ -7,6 +7,7 @@
 #include "exec/execution_memory.hpp"
 #include "exec/executor.hpp"
 #include "exec/gang.hpp"
+#include "exec/submitter_turns.hpp"
 #include "graph/task_graph.hpp"
 
 namespace consort {
@@ -20,6 +21,7 @@ struct Execution : TaskGraph {
   // Manual pump: the thread that steps now. Used as a lock: the acquire in PumpTurn pairs with the release at its end.
   std::atomic<ThreadState *> pumping{nullptr};
   std::atomic<uint64_t> charged{0};        // virtual time: submissions accounted for; relaxed: only rises
+  SubmitterTurns submitter_turns;          // virtual time
 
   // -- in the order of construction --
   Gangs gangs;

@@ -171,14 +171,32 @@ void step_for_polls(Execution &rt) noexcept {
   pump_all(rt, *thread, CONSORT_NEVER);
 }
 
+namespace {
+
+class WaitByEvents final : public SubmitterTurns::Awaited {
+ public:
+  WaitByEvents(const WaitCondition &goal, const Deadline &deadline) noexcept : goal_(goal), deadline_(deadline) {}
+  bool is_over() const noexcept override { return goal_.reached() || deadline_.passed(); }
+  uint64_t deadline() const noexcept override { return deadline_.at(); }
+
+ private:
+  const WaitCondition &goal_;
+  const Deadline &deadline_;
+};
+
+}  // namespace
+
 static consort_status wait_by_events(ThreadState &thread, const WaitCondition &goal,
                                      const Deadline &deadline) noexcept {
   Nested nested(thread);
+  const WaitByEvents awaited(goal, deadline);
+  SubmitterTurns::Wait turn(goal.rt.submitter_turns, thread, awaited);
   while (!goal.reached()) {
     const bool late = deadline.passed();  // events at exactly that time still count
     if (nested.is_full()) return nested.refuse();
     if (nested.ran_own(goal)) continue;
-    if (pump_all(goal.rt, thread, deadline.at())) continue;
+    if (turn.passed_on()) continue;
+    if (pump_all(goal.rt, thread, turn.deadline(deadline.at()))) continue;
     if (late) return CONSORT_E_TIMEOUT;
     sleep_until(thread, goal, Deadline(goal.rt.clock, -1), 50'000);  // only another thread can help now
   }

@@ -124,6 +124,7 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32
     op->transfer = t;
     op->op = {};
     op->op.kind = CONSORT_OP_COPY;
+    op->op.flags = t->traced ? CONSORT_OPF_TIME : 0;
     op->op.codelet = op->op.impl = CONSORT_NONE;
     op->op.cookie = reinterpret_cast<uint64_t>(op.get());
     op->op.u.copy = copies[i];
@@ -214,6 +215,10 @@ void Mover::finish(ThreadState &thread, const consort_done &done, const char *wh
   const uint64_t bytes = bytes_of(op->op.u.copy);
   flying_ -= bytes;
   const uint64_t now = settings_.clock.now();
+  if (Transfer &t = *op->transfer; done.t1 && done.t1 <= now) {  // the link is busy while bytes move, not from the request on
+    t.began = t.ended ? std::min(t.began, done.t0) : done.t0;
+    t.ended = std::max(t.ended, done.t1);
+  }
   flow(op->op.u.copy).arrived(bytes, now);
   if (SharedLink *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
   if (done.status == CONSORT_E_DEVICE_LOST) owner_.lost(device_);

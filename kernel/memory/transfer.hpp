@@ -27,7 +27,9 @@ struct Transfer {
   std::string why = {};               // the driver's error text
   MemoryRequest *wish = nullptr;               // the request that it carries out
   uint64_t bytes = 0;                 // of this hop
-  uint64_t began = 0;                 // start of the hop in ns, if traced
+  bool traced = false;
+  // In ns, if traced: when the driver moved its first and its last byte; else when the hop was asked for, and 0.
+  uint64_t began = 0, ended = 0;
 };
 
 }  // namespace consort

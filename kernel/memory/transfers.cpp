@@ -84,7 +84,8 @@ void Transfers::count_in(Transfer &t) {
   ++transfers_;
   ++leaving_[t.from->space];
   t.bytes = t.datum->pub.bytes;
-  if (tracer_) t.began = clock_.now();
+  t.traced = tracer_ != nullptr;
+  if (t.traced) t.began = clock_.now(), t.ended = 0;
   link_of(t).queued += t.bytes;
 }
 
@@ -129,7 +130,7 @@ Outcome Transfers::send(Transfer &t) noexcept try {
 
 bool Transfers::land(Transfer &t, consort_status status) noexcept {
   t.status = status;
-  if (tracer_) tracer_->copied(*t.datum, t.from->space, t.to->space, t.bytes, t.began, clock_.now(), status);
+  if (tracer_) tracer_->copied(*t.datum, t.from->space, t.to->space, t.bytes, t.began, t.ended ? t.ended : clock_.now(), status);
   count_out(t);
   Replicas &all = *t.datum->extra()->replicas;
   // If the contents were overwritten elsewhere meanwhile (no task waits for a save), the copy is invalid.

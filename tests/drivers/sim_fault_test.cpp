@@ -128,16 +128,21 @@ TEST(SimFaults, SlowsADevice) {
   Virtual m(Params{{"devices", "2"}, {"bandwidth", "1G"}, {"latency", "10us"}, {"usual", "50us"}, {"faults", "slow@8/1"}});
   Body body([] { return CONSORT_OK; });
   std::vector<char> buffer(1'000'000);
-  double took[2][2];
+  double took[2][2], moved[2];
   for (uint32_t d = 0; d < 2; ++d) {
     void *q = m.open_queue(d);
+    const uint64_t start = d ? 20'000'000 : 1'000'000;
+    m.at(start);
     const consort_op list[] = {m.to_device(buffer.data(), m.alloc(1'000'000, d), 1'000'000, d), body.op()};
     ASSERT_EQ(m.ops->submit(q, list, 2), 2u);
     auto done = m.play()[q];
     for (int i = 0; i < 2; ++i) took[d][i] = static_cast<double>(done[i].t1 - done[i].t0);
+    moved[d] = static_cast<double>(done[0].t0 - start);
   }
-  EXPECT_NEAR(took[0][0], 1'010'000, 2);
-  EXPECT_NEAR(took[1][0], 8 * 1'010'000, 2);
+  EXPECT_NEAR(moved[0], 10'000, 2) << "its latency";
+  EXPECT_NEAR(took[0][0], 1'000'000, 2);
+  EXPECT_NEAR(moved[1], 8 * 10'000, 2);
+  EXPECT_NEAR(took[1][0], 8 * 1'000'000, 2);
   EXPECT_EQ(took[0][1], 50'000);
   EXPECT_EQ(took[1][1], 400'000);
   EXPECT_EQ(m.links.at({m.host_space, m.space(0)}).bytes_per_s, m.links.at({m.host_space, m.space(1)}).bytes_per_s) << "it does not say so";

@@ -164,6 +164,68 @@ TEST(SimPlatform, HostOverheadOverlapsWithTheDevice) {
   EXPECT_NEAR(us_after(done[copies][1], 2 * kStart), 100 + 40 + 1, 0.1) << "one core queues both";
 }
 
+// A copy that waited in the host's queue waits for its latency like any other, and then moves.
+TEST(SimPlatform, CopiesQueuedAtTheHostWaitTheirLatency) {
+  TextFile f(std::string(kKernels) + "[overheads]\ncopy = \"20us\"\n");
+  Virtual m(Params{{"machine", f.path}, {"latency", "7us"}, {"bandwidth", "1G"}});
+  void *copies = m.open_queue(1, CONSORT_NONE);
+  std::vector<char> buffer(1000);
+  const consort_addr x = m.alloc(1000, 1);
+  const std::vector<consort_op> list(3, m.to_device(buffer.data(), x, 1000, 1));
+  m.ops->submit(copies, list.data(), 3);
+  auto done = m.play();
+  ASSERT_EQ(done[copies].size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(us_after(done[copies][i]), 20 * (i + 1) + 7 + 1, 0.1) << i;
+    EXPECT_EQ(done[copies][i].t0, kStart + 20'000u * (i + 1) + 7'000) << "its bytes move from then on";
+  }
+}
+
+TEST(SimPlatform, AllocationsCostTimeWhereTheMachineSaysSo) {
+  TextFile f(std::string(kKernels) + "[overheads]\nblock = \"30us\"\nfree = \"50us\"\n");
+  Virtual m(Params{{"machine", f.path}, {"latency", "0"}, {"bandwidth", "1G"}});
+  void *copies = m.open_queue(1, CONSORT_NONE);
+  std::vector<char> buffer(1000);
+  const consort_addr x = m.alloc(1000, 1), y = m.alloc(1000, 1);
+  const consort_op op = m.to_device(buffer.data(), x, 1000, 1);
+  m.ops->submit(copies, &op, 1);
+  EXPECT_NEAR(us_after(m.play()[copies][0]), 1, 0.1) << "no overhead of copies: nothing waits for the host's core";
+  TextFile g(std::string(kKernels) + "[overheads]\ncopy = \"1us\"\nblock = \"30us\"\nfree = \"50us\"\n");
+  Virtual n(Params{{"machine", g.path}, {"latency", "0"}, {"bandwidth", "1G"}});
+  copies = n.open_queue(1, CONSORT_NONE);
+  const consort_addr a = n.alloc(1000, 1), b = n.alloc(1000, 1);
+  n.ops->free(n.devices[1], n.space(1), b, 1000);
+  const consort_op late = n.to_device(buffer.data(), a, 1000, 1);
+  n.ops->submit(copies, &late, 1);
+  EXPECT_NEAR(us_after(n.play()[copies][0]), 2 * 30 + 50 + 1 + 1, 0.1);
+  m.ops->free(m.devices[1], m.space(1), y, 1000);
+}
+
+// The two directions of a serial link take turns, in the order in which copies begin; without it they share.
+TEST(SimPlatform, SerialLinksMoveOneCopyAtATime) {
+  const std::string device = "[[device]]\nname = \"g\"\nclass = \"cuda\"\nmemory = \"64M\"\n";
+  for (const std::string &link :
+       {std::string("[[link]]\nfrom = \"host\"\nto = \"g\"\nbandwidth = \"1G\"\nlatency = \"5us\"\nserial = true\n"),
+        std::string("[[wire]]\nname = \"w\"\nbandwidth = \"1G\"\nlatency = \"5us\"\nserial = true\n"
+                    "[[route]]\nfrom = \"host\"\nto = \"g\"\nwires = \"w\"\n[[route]]\nfrom = \"g\"\nto = \"host\"\nwires = \"w\"\n")}) {
+    TextFile f(device + link);
+    Virtual m(Params{{"machine", f.path}});
+    void *q = m.open_queue(0, CONSORT_NONE);
+    std::vector<char> buffer(1 << 20);
+    const consort_addr x = m.alloc(1 << 20), y = m.alloc(1 << 20);
+    const consort_op list[] = {m.to_device(buffer.data(), x, 100'000), m.from_device(y, buffer.data() + 200'000, 50'000),
+                               m.to_device(buffer.data(), x, 100'000)};
+    m.ops->submit(q, list, 3);
+    auto done = m.play();
+    ASSERT_EQ(done[q].size(), 3u);
+    const double ends[] = {5 + 100, 5 + 150, 5 + 250};
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NEAR(us_after(done[q][i]), ends[i], 0.1) << i;
+      EXPECT_NEAR(static_cast<double>(done[q][i].t1 - done[q][i].t0) / 1e3, i == 1 ? 50 : 100, 0.1) << "alone on the link";
+    }
+  }
+}
+
 TEST(SimPlatform, TouchesNoMemoryWithoutMoves) {
   Virtual m(Params{{"move", "false"}, {"memory", "1G"}});
   const size_t bytes = 64 << 20;

@@ -54,7 +54,7 @@ TEST(Sim, EachCopyPaysLatency) {
   const double t = Clocked::now();
   const auto done = m.run(q, std::vector<consort_op>(10, m.to_device(buffer, a, 64)));
   EXPECT_GE(Clocked::now() - t, 10 * 400e-6) << "one after the other";
-  for (const auto &d : done) EXPECT_GE(seconds(d), 400e-6);
+  for (const auto &d : done) EXPECT_LT(seconds(d), 400e-6) << "the link is busy while bytes move, not while the copy waits";
   void *free = m.open_queue(0, CONSORT_NONE);
   double least = 1;
   const Patience patience;
@@ -183,7 +183,7 @@ TEST(SimVirtual, TimesFollowTheModel) {
   const uint64_t want[] = {507'000, 253'000, 303'000, 53'000, 10'000};
   uint64_t t = 1'000'000;
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(done[i].t0, t);
+    EXPECT_EQ(done[i].t0, i ? t : t + 7'000) << "a copy begins when its bytes move";
     EXPECT_EQ(done[i].t1, t += want[i]) << i;
   }
   EXPECT_EQ(runs, 2);

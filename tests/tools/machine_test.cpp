@@ -81,7 +81,7 @@ TEST_F(MachineImport, RefusesBadFiles) {
   says(json(), "smal", "has no platform \"smal\" (did you mean \"small\"?); it has: plain, small");
   says(json_with("\"mean_us\": 3.5", "\"mean_us\": 0"), "small", "platforms.small.kernels.lu_single.10.gemm.gpu0.mean_us: must be more than 0");
   says(json_with("\"mean_us\": 3.5", "\"mean_us\": \"3\""), "small", "gemm.gpu0.mean_us: is not a number");
-  says(json_with("\"gpu0\": {\"mean_us\": 28}", "\"x\": 1"), "small", "20.gemm: has no \"gpu0\"");
+  says(json_with(", \"gpu0\": {\"mean_us\": 28}", ""), "small", "20.gemm: has no \"gpu0\"");
   says(json_with("\"20\":", "\"big\":"), "small", "lu_single.big: is not a tile size");
   says(json_with("6e9", "-6e9"), "small", "links.RAM-GPU0.bandwidth_Bps: -6000000000.0 is too small");
   says(json_with("[\"RAM-GPU0\",", "[\"RAM-GPU1\","), "small", "routes.RAM->GPU0[0]: no link \"RAM-GPU1\"");
@@ -94,6 +94,24 @@ TEST_F(MachineImport, RefusesBadFiles) {
   EXPECT_TRUE(unknown.has("lu_double.10.qr: its number of tiles is unknown; give --operands qr=N")) << unknown.out;
   EXPECT_EQ(run("machine import " + json() + " small --operands qr").status, 1);
   EXPECT_EQ(run("machine").status, 2);
+}
+
+// A key that the import does not know would be dropped, and the machine would be another one.
+TEST_F(MachineImport, RefusesUnknownKeysByName) {
+  const auto says = [&](const std::string &from, const std::string &to, const char *what) {
+    const Answer a = run("machine import " + json_with(from, to) + " small --operands qr=1");
+    EXPECT_EQ(a.status, 1) << a.out;
+    EXPECT_TRUE(a.has(what)) << a.out;
+  };
+  says("\"overheads_us\"", "\"overheads\"", "platforms.json: has an unknown key \"overheads\"");
+  says("\"task_submit\"", "\"task_submits\"", "overheads_us: has an unknown key \"task_submits\" (did you mean \"task_submit\"?)");
+  says("\"gpu_malloc\"", "\"cuda_malloc\"", "overheads_us: has an unknown key \"cuda_malloc\"");
+  says("\"gpu_mem_bytes\": 1073741824", "\"gpu_mem_bytes\": 1, \"gpu_mem\": 2", "small: has an unknown key \"gpu_mem\"");
+  says("\"latency_s\": 1e-05", "\"latency_us\": 10, \"latency_s\": 1e-05", "links.RAM-GPU0: has an unknown key \"latency_us\"");
+  says("\"gpu0\": {\"mean_us\": 28}", "\"gpu0\": {\"mean_us\": 28}, \"gpu1\": {\"mean_us\": 28}", "20.gemm: has an unknown key \"gpu1\"");
+  says("{\"mean_us\": 28}", "{\"mean_us\": 28, \"median\": 27}", "gemm.gpu0: has an unknown key \"median\"");
+  EXPECT_EQ(run("machine import " + json_with("\"task_submit\"", "\"_note\": \"of 2014\", \"task_submit\"") + " small --operands qr=1").status, 0)
+      << "keys that begin with _ are notes";
 }
 
 }  // namespace

@@ -173,6 +173,10 @@ TEST_F(SimTool, SameSeedGivesTheSameTrace) {
   EXPECT_GE(std::count(one.begin(), one.end(), '\n'), kChains * kLinks);
   EXPECT_EQ(one, trace("7", "two"));
   EXPECT_NE(one, trace("8", "three"));
+  const Answer shown = run("trace show " + (folder_ / "one"));
+  EXPECT_EQ(shown.status, 0) << shown.out;
+  EXPECT_TRUE(shown.has(std::to_string(kChains * kLinks) + " tasks, ")) << shown.out;
+  EXPECT_TRUE(shown.has("virtual time, scheduler eager")) << shown.out;
 }
 
 // Half of its tasks belong to a context of one core and the accelerator, which the other half may not use.

@@ -137,6 +137,31 @@ void Engine::settle(uint64_t t) noexcept {
   clock_ = t;
 }
 
+// A serial wire moves one copy at a time, in the order in which they begin; one that moves keeps the wire.
+void Engine::take_turns() noexcept {
+  const auto is_free = [&](const Op &op) {
+    return std::none_of(op.path->wires.begin(), op.path->wires.end(),
+                        [&](uint32_t w) { return w < machine.serial.size() && machine.serial[w] && users_[w]; });
+  };
+  const auto each = [&](auto use) {
+    for (Op *op : active_)
+      if (op->stage == Op::kFlows) use(*op);
+  };
+  each([&](Op &op) {
+    if (op.pace > 0)
+      for (uint32_t w : op.path->wires) ++users_[w];
+  });
+  each([&](Op &op) {
+    if (op.pace > 0) return;
+    op.parked = !is_free(op);
+    if (op.parked) op.until = CONSORT_NEVER;
+    else op.moves = clock_;
+    if (!op.parked)
+      for (uint32_t w : op.path->wires) ++users_[w];
+  });
+  std::fill(users_.begin(), users_.end(), 0);
+}
+
 // Max-min fairness: flows over the tightest wire get equal shares of it; the rest is divided among the others.
 void Engine::share() noexcept {
   auto &left = left_;
@@ -145,8 +170,9 @@ void Engine::share() noexcept {
   std::copy(machine.wires.begin(), machine.wires.end(), left.begin());
   std::fill(users.begin(), users.end(), 0);
   open.clear();
+  if (!machine.serial.empty()) take_turns();
   for (Op *op : active_)
-    if (op->stage == Op::kFlows) {
+    if (op->stage == Op::kFlows && !op->parked) {
       open.push_back(op);
       for (uint32_t w : op->path->wires) ++users[w];
     }
@@ -171,12 +197,12 @@ void Engine::share() noexcept {
 
 // Performs all events due at t, the current clock.
 void Engine::step(uint64_t t) noexcept {
+  bool flows = false;
   for (Device *d : devices_)
-    if (!d->lost && d->loss <= t) lose(*d, t);
+    if (!d->lost && d->loss <= t) lose(*d, t), flows = !machine.serial.empty();
   due_.clear();
   for (Op *op : active_)
     if (is_timed(*op) && op->until <= t) due_.push_back(op);
-  bool flows = false;
   for (Op *op : due_) {
     if (std::find(active_.begin(), active_.end(), op) == active_.end() || op->stage == Op::kHeld)
       continue;  // its device was lost meanwhile
@@ -185,6 +211,7 @@ void Engine::step(uint64_t t) noexcept {
       std::erase(active_, op);
     } else if (op->stage == Op::kLatency && op->left > 0) {
       op->stage = Op::kFlows;
+      op->moves = t;
       flows = true;
     } else {
       flows |= op->stage == Op::kFlows;
@@ -493,7 +520,7 @@ void Engine::over(Op &op, uint64_t t) noexcept {
   done.status = op.status;
   done.source = CONSORT_NONE;
   done.bytes = op.status < 0 ? 0 : op.bytes;
-  if (op.op.flags & CONSORT_OPF_TIME) done.t0 = op.start, done.t1 = t;
+  if (op.op.flags & CONSORT_OPF_TIME) done.t0 = op.moves ? op.moves : op.start, done.t1 = t;
   if (op.status >= 0) count(op, t);
   if (trace_)
     std::fprintf(trace_, "%llu %llu %u %llu %u %llu %d %llu %d\n", (unsigned long long)op.start, (unsigned long long)t,

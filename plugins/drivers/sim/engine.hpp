@@ -32,7 +32,9 @@ struct Op {
   Effect effect = kNone;
   consort_status status = CONSORT_OK;
   uint64_t start = 0, until = 0, least = 0, took = 0, bytes = 0;  // least: earliest end of a measured op
+  uint64_t moves = 0;                                             // when the first byte of a copy moves
   double stretch = 1, left = 0, pace = 0, most = 0;               // of a copy: bytes, bytes per ns
+  bool parked = false;                                            // a copy that waits for its turn on a serial wire
   const Path *path = nullptr;
   int from = kHost, to = kHost;
 };
@@ -131,6 +133,7 @@ class Engine {
   uint64_t look_ahead() const noexcept;
   void settle(uint64_t t) noexcept;
   void share() noexcept;
+  void take_turns() noexcept;
   void step(uint64_t t) noexcept;
   void modelled(Op &, uint64_t t) noexcept;
   void over(Op &, uint64_t t) noexcept;

@@ -30,6 +30,10 @@ class Reader {
     machine_.wires.push_back(bytes_per_s / 1e9);
     return static_cast<uint32_t>(machine_.wires.size() - 1);
   }
+  void make_serial(uint32_t number) {
+    machine_.serial.resize(std::max<size_t>(machine_.serial.size(), number + 1));
+    machine_.serial[number] = true;
+  }
   void connect(int from, int to, double bytes_per_s, uint64_t latency_ns, bool duplex, const Bus *bus);
   void add_path(int from, int to, double bytes_per_s, uint64_t latency_ns, uint32_t own, const Bus *bus);
   const Bus *bus_of(const std::string &where, const std::string &name) const;
@@ -185,7 +189,7 @@ void Reader::bus(const Table &t) {
 void Reader::link(const Table &t) {
   int from = -2, to = -2;
   Reach reach = usual_reach_;
-  bool duplex = duplex_, both = true;
+  bool duplex = duplex_, both = true, serial = false;
   const Bus *bus = nullptr;
   for (const Table::Entry &e : t.entries) {
     if (e.key == "from")
@@ -202,14 +206,18 @@ void Reader::link(const Table &t) {
       both = read_flag(e.where, e.value);
     else if (e.key == "bus")
       bus = bus_of(e.where, e.value);
+    else if (e.key == "serial")
+      serial = read_flag(e.where, e.value);
     else
-      throw Bad{e.where + ": a link has from, to, bandwidth, latency, bus, duplex, both"};
+      throw Bad{e.where + ": a link has from, to, bandwidth, latency, bus, duplex, both, serial"};
   }
   if (from == -2 || to == -2 || from == to) throw Bad{t.where + ": a link needs from and to, two ends that differ"};
+  const auto first = static_cast<uint32_t>(machine_.wires.size());
   if (both)
-    connect(from, to, reach.bytes_per_s, reach.latency_ns, duplex, bus);
+    connect(from, to, reach.bytes_per_s, reach.latency_ns, duplex && !serial, bus);
   else
     add_path(from, to, reach.bytes_per_s, reach.latency_ns, wire(reach.bytes_per_s), bus);
+  for (uint32_t w = first; serial && w < machine_.wires.size(); ++w) make_serial(w);
 }
 
 void Reader::times(const Table &t) {
@@ -218,6 +226,7 @@ void Reader::times(const Table &t) {
 
 void Reader::named_wire(const Table &t) {
   std::string name;
+  bool serial = false;
   double rate = 0;
   uint64_t latency = 0;
   for (const Table::Entry &e : t.entries) {
@@ -227,13 +236,16 @@ void Reader::named_wire(const Table &t) {
       rate = positive(e.where, read_rate(e.where, e.value));
     else if (e.key == "latency")
       latency = read_time(e.where, e.value);
+    else if (e.key == "serial")
+      serial = read_flag(e.where, e.value);
     else
-      throw Bad{e.where + ": a wire has name, bandwidth, latency"};
+      throw Bad{e.where + ": a wire has name, bandwidth, latency, serial"};
   }
   if (name.empty() || rate == 0 || name.find(',') != std::string::npos)
     throw Bad{t.where + ": a wire needs a name, without a comma in it, and a bandwidth"};
   if (!wires_.emplace(name, Wire{wire(rate), latency}).second)
     throw Bad{t.where + ": there are two wires of the name \"" + name + "\""};
+  if (serial) make_serial(wires_.at(name).number);
 }
 
 // Its wires in order; their latencies add up, unless the route has its own.
@@ -271,10 +283,11 @@ void Reader::route(const Table &t) {
 void Reader::overheads(const Table &t) {
   Overheads &o = machine_.overheads;
   const std::pair<const char *, uint64_t *> known[] = {{"launch", &o.launch}, {"copy", &o.copy},   {"task", &o.task},
-                                                       {"fetch", &o.fetch},   {"alloc", &o.alloc}, {"submit", &o.submit}};
+                                                       {"fetch", &o.fetch},   {"alloc", &o.alloc}, {"block", &o.block},
+                                                       {"free", &o.free},     {"submit", &o.submit}};
   for (const Table::Entry &e : t.entries) {
     const auto it = std::find_if(std::begin(known), std::end(known), [&](const auto &k) { return e.key == k.first; });
-    if (it == std::end(known)) throw Bad{e.where + ": overheads are launch, copy, task, fetch, alloc, submit"};
+    if (it == std::end(known)) throw Bad{e.where + ": overheads are launch, copy, task, fetch, alloc, block, free, submit"};
     *it->second = read_time(e.where, e.value);
     if (*it->second > 1'000'000'000) throw Bad{e.where + " = \"" + e.value + "\" is more than a second"};
   }

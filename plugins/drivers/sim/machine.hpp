@@ -51,12 +51,14 @@ struct Overheads {
   uint64_t launch = 0, copy = 0;      // to hand a kernel or a copy to a device other than the host
   uint64_t task = 0, fetch = 0;       // per kernel, per datum of it
   uint64_t alloc = 0;                 // once per device: one slab, with the first block
+  uint64_t block = 0, free = 0;       // per allocation, and per free, on a device other than the host
   uint64_t submit = 0;                // paid by the submitter
 };
 
 struct Machine {
   std::vector<DeviceSpec> devices;
   std::vector<double> wires;                          // bytes per ns
+  std::vector<bool> serial;                           // by wire: one copy at a time; empty: no wire
   std::map<std::pair<int, int>, Path> paths;          // by device, kHost
   std::map<std::string, uint64_t, std::less<>> times; // ns, by codelet
   std::vector<Fault> faults;

@@ -235,6 +235,7 @@ consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, 
       d.has_slab = true;
       d.busy = std::max(d.busy, e.now()) + e.machine.overheads.alloc;
     }
+    if (own && !d.spec->host && e.machine.overheads.block) d.busy = std::max(d.busy, e.now()) + e.machine.overheads.block;
     lock.unlock();
     if ((flags & CONSORT_AL_ZERO) && (e.machine.move || !own)) std::memset(p, 0, whole);
     *out = {reinterpret_cast<uint64_t>(p), 0};
@@ -260,6 +261,8 @@ void free(void *dev, uint32_t space, consort_addr addr, uint64_t) noexcept {
     if (e.is_in_use(at, it->second))
       e.host->log(e.host, 0, ("sim: " + d.spec->name + ": memory is freed while a copy uses it").c_str());
     if (space == d.space) d.used -= it->second;
+    if (space == d.space && !d.spec->host && e.machine.overheads.free)
+      d.busy = std::max(d.busy, e.now()) + e.machine.overheads.free;
     blocks.erase(it);
   }
   std::free(reinterpret_cast<void *>(at));
@@ -465,7 +468,8 @@ constexpr consort_param params[] = {
     {"time", "string", "real", "real|virtual", "real time, or the runtime's stepped clock"},
     {"cores", "u32", "0", "0..4096", "units of class cpu in the host's memory, for a machine without the driver cpu"},
     {"host_memory", "string", "16G", nullptr, "memory of that simulated host"},
-    {"trace", "string", "", nullptr, "file with one line per completed op"},
+    {"trace", "string", "", nullptr,
+     "file with one line per op as this driver completed it; the setting `trace` has the run as `consort trace show` reads it"},
     {"report", "string", "", nullptr, "file to which totals are appended at the end: time, kernels by device, bytes by link"},
 };
 
