@@ -56,12 +56,15 @@ void look_at_devices(const Inventory &all, Findings *out) {
   for (const Space &s : all.spaces)
     out->add("devices", "space " + s.name, State::kGood, (s.capacity ? bytes(s.capacity) : "size unknown") + ", driver " + s.driver);
   for (const LogLine &l : all.log) {
+    if (l.text.starts_with("units in use: ")) out->add("devices", "used by default", State::kGood, l.text.substr(14));
+    if (l.text.find(": device ") != l.text.npos && l.text.find(" is not used: ") != l.text.npos) out->add("devices", "device", State::kNote, l.text);
     const std::string start = "driver \"";
     if (!l.text.starts_with(start)) continue;
-    const size_t end = l.text.find('"', start.size()), why = l.text.find("did not start: ");
+    const size_t end = l.text.find('"', start.size()), why = l.text.find("did not start: "), left = l.text.find(" is not started: ");
     if (end == l.text.npos) continue;
     const std::string name = l.text.substr(start.size(), end - start.size());
     if (why != l.text.npos) out->add("devices", "driver " + name, State::kNote, "did not start: " + l.text.substr(why + 15));
+    else if (left != l.text.npos) out->add("devices", "driver " + name, State::kNote, "not started: " + l.text.substr(left + 17));
     else if (l.text.find(" offers 0 devices") != l.text.npos) out->add("devices", "driver " + name, State::kNote, "found no device; consort why-not " + name + " says more");
   }
 }

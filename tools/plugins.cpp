@@ -34,10 +34,12 @@ std::vector<std::string> flags_of(uint32_t flags) {
                                                                   {CONSORT_PF_SWAPPABLE, "swappable"},
                                                                   {CONSORT_PF_VIRTUAL, "virtual time"},
                                                                   {CONSORT_PF_NEEDS_MINOR, "needs its minor"},
-                                                                  {CONSORT_PF_BY_NAME, "by name only"}};
+                                                                  {CONSORT_PF_BY_NAME, "by name only"},
+                                                                  {CONSORT_PF_PROBED, "where its devices are found"},
+                                                                  {CONSORT_PF_LAST, "devices that others leave"}};
   std::vector<std::string> all;
   for (const auto &n : names)
-    if (flags & n.bit) all.push_back(n.name);
+    if ((flags & n.bit) && !(n.bit == CONSORT_PF_BY_NAME && (flags & CONSORT_PF_PROBED))) all.push_back(n.name);
   return all;
 }
 

@@ -59,7 +59,7 @@ bool ask(Settings &settings, Facts &facts) {
   consort_settings s;
   const auto plugin = [](void *user, const consort_plugin_row *r) {
     static_cast<Facts *>(user)->plugins.push_back({r->kind, r->name, r->version, r->path, r->reason, r->usable != 0,
-                                                  (r->flags & CONSORT_PF_BY_NAME) != 0});
+                                                  (r->flags & (CONSORT_PF_BY_NAME | CONSORT_PF_PROBED)) == CONSORT_PF_BY_NAME});
   };
   const auto setting = [](void *user, const consort_config_row *r) {
     static_cast<Facts *>(user)->settings[r->key] = {r->value, r->origin};
@@ -118,6 +118,8 @@ int explain_driver(const Facts &facts, const Plugin &p) {
     return unused(facts, p.subject(), "it " + facts.ending + " when it starts; drivers = \"^" + p.name + "\" leaves it out");
   if (const std::string why = logged(facts, driver + "did not start: "); !why.empty())
     return unused(facts, p.subject(), "it did not start: " + why + "; `consort plugins -v` lists its parameters");
+  if (const std::string why = logged(facts, driver + "is not started: "); !why.empty())
+    return unused(facts, p.subject(), why + "; drivers = \"*, " + p.name + "\" starts it anyway, and logs what is missing");
   if (const std::string offer = logged(facts, driver + "offers "); !offer.empty()) {
     if (!offer.starts_with("0 devices")) return used(facts, p.subject(), "it offers " + offer + "; `consort topo` shows them");
     const std::string said = said_by(facts, p.name);

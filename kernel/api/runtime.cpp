@@ -124,13 +124,18 @@ Result<void> Runtime::open(const consort_settings *settings) {
     if (virtual_time && times && CONSORT_HAS_FN(times, consort_times, submit_ns))
       submit_ns = std::max(submit_ns, times->submit_ns(d->self));
   }
-  auto machine = Topology::open(*drivers, config->flag("device_cores"));
+  auto machine = Topology::open(*drivers, log_to, config->flag("device_cores"));
   if (!machine) return machine.error();
   topology = std::move(*machine);
   settle_figures(*this);
   if (auto r = memory.open(); !r) return r.error();
   for (const Plugin *d : *drivers)
     log(2, "driver \"" + std::string(d->manifest->name) + "\" offers " + topology->offer(*d));
+  std::string by_default;
+  for (const Plugin *d : *drivers)
+    if (d->by_default) by_default += (by_default.empty() ? "" : ", ") + std::string(d->manifest->name);
+  log(2, "units in use: " + topology->count_units() +
+             (by_default.empty() ? "" : "; found by default: " + by_default + " (`drivers` says which to use)"));
   auto scheduler = registry->load(CONSORT_KIND_SCHEDULER, config->text("scheduler"));
   if (!scheduler) {
     if (auto named = registry->check_names(); !named) return named.error();

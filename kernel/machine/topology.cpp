@@ -21,9 +21,9 @@ Error driver_error(const Plugin &plugin, consort_status status, const char *doin
 
 }  // namespace
 
-Result<std::unique_ptr<Topology>> Topology::open(const std::vector<Plugin *> &drivers, bool device_cores) {
+Result<std::unique_ptr<Topology>> Topology::open(const std::vector<Plugin *> &drivers, const Log &log, bool device_cores) {
   auto topology = std::make_unique<Topology>();
-  if (auto r = topology->open_devices(drivers); !r) return r.error();
+  if (auto r = topology->open_devices(drivers, log); !r) return r.error();
   if (auto r = topology->ask_spaces(); !r) return r.error();
   topology->ask_links();
   if (auto r = topology->ask_units(); !r) return r.error();
@@ -49,11 +49,21 @@ std::string Topology::offer(const Plugin &driver) const {
          count(units_, [](const Unit &u) { return u.device; }, " unit");
 }
 
-Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
+std::string Topology::count_units() const {
+  std::string all;
+  for (size_t k = 0; k < classes_.size(); ++k)
+    all += (all.empty() ? "" : ", ") +
+           std::to_string(std::count_if(units_.begin(), units_.end(), [&](const Unit &u) { return u.klass == k; })) + " " +
+           classes_[k];
+  return all;
+}
+
+Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers, const Log &log) {
   for (Plugin *plugin : drivers) {
     const consort_driver_ops *ops = plugin->driver();
     const uint32_t n = ops->count(plugin->self);
     for (uint32_t i = 0; i < n; ++i) {
+      if (!plugin->uses(i)) continue;
       // stored first, so that an open device always has an owner
       devices_.emplace_back(new Device{plugin, ops, nullptr, i, static_cast<uint32_t>(devices_.size()), false, {}});
       Device &device = *devices_.back();
@@ -62,6 +72,10 @@ Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
           plugin_status(ops->open(plugin->self, i, devices_.size(), &device.dev), plugin->manifest->name, "open()");
       if (s < 0) {
         devices_.pop_back();
+        if (plugin->by_default) {  // no setting asks for it: the program runs without it
+          log.write(kLogWarn, driver_error(*plugin, s, "opening its device").text + "; it is not used");
+          continue;
+        }
         return driver_error(*plugin, s, "opening its device");
       }
       device.open = true;

@@ -23,6 +23,7 @@
 
 namespace consort {
 
+struct Log;
 struct Plugin;
 
 struct Device {
@@ -64,7 +65,7 @@ class Topology {
   static constexpr uint32_t kMaxSpaces = 62, kMaxClasses = 64;  // two of the 64 numbers stand for none and many (data_state)
 
   // device_cores: for each unit of a device one core of the host runs no tasks, and is that of the unit's thread.
-  static Result<std::unique_ptr<Topology>> open(const std::vector<Plugin *> &drivers, bool device_cores = false);
+  static Result<std::unique_ptr<Topology>> open(const std::vector<Plugin *> &drivers, const Log &, bool device_cores = false);
   Topology() = default;
   Topology(const Topology &) = delete;
   Topology &operator=(const Topology &) = delete;
@@ -89,6 +90,7 @@ class Topology {
   // reader.
   void show_way(uint32_t src, uint32_t dst, consort_hop hop) { hops_[src * spaces_.size() + dst] = hop; }
   std::string offer(const Plugin &driver) const;                       // "1 device, 2 spaces, 4 units", for the log
+  std::string count_units() const;                                     // "4 a, 2 b" by class, for the log
   uint32_t home() const noexcept { return home_; }                     // space of the application's own memory
   const consort_topology *snapshot() const noexcept { return &snapshot_; }
   int class_bit(std::string_view klass) const noexcept;                // -1: no unit of that class
@@ -99,7 +101,7 @@ class Topology {
   std::mutex &control() const noexcept { return control_; }
 
  private:
-  Result<void> open_devices(const std::vector<Plugin *> &);
+  Result<void> open_devices(const std::vector<Plugin *> &, const Log &);
   Result<void> ask_spaces();
   void ask_links();
   Result<void> ask_units();

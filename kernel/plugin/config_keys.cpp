@@ -8,7 +8,9 @@ namespace {
 constexpr consort_param keys[] = {
     {"scheduler", "string", CONSORT_DEFAULT_SCHEDULER, nullptr, "the policy: where ready tasks wait"},
     {"drivers", "list", CONSORT_DEFAULT_DRIVERS, nullptr,
-     "device drivers to start: names; *: all that start by default; ^name: all except it"},
+     "device drivers to start: names; *: the cores and every device that is found; ^name: all except it"},
+    {"device_root", "string", "", nullptr,
+     "folder before the paths at which the drivers for * look for their devices (tests, containers); empty: none"},
     {"workers", "u32", "0", "0..4096",
      "default for every driver with a parameter of this name; 0: each driver's own default"},
     {"plugins", "list", "", nullptr,

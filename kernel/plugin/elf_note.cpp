@@ -73,7 +73,8 @@ void make_printable(char (&text)[N]) {
 }
 
 // One block of notes. Names and contents are padded to `align`: 4, or 8 with some linkers.
-void collect(std::span<const std::byte> block, uint64_t align, std::vector<consort_note> *out) {
+void collect(std::span<const std::byte> block, uint64_t align, std::vector<consort_note> *out,
+             std::vector<consort_devices_note> *devices) {
   align = align == 8 ? 8 : 4;
   const auto padded = [&](uint64_t n) { return (n + align - 1) & ~(align - 1); };
   uint64_t at = 0;
@@ -82,10 +83,17 @@ void collect(std::span<const std::byte> block, uint64_t align, std::vector<conso
     std::memcpy(&note, block.data() + at, kHead);
     const uint64_t left = block.size() - at - kHead, name = padded(note.namesz);
     if (name > left || note.descsz > left - name) return;
-    const bool ours = note.namesz == sizeof note.owner && note.type == 1 &&
-                      note.descsz >= sizeof note - kHead - sizeof note.owner &&
+    const bool ours = note.namesz == sizeof note.owner &&
                       std::memcmp(block.data() + at + kHead, "Consort", sizeof note.owner) == 0;
-    if (ours) {
+    const auto is = [&](uint32_t type, size_t bytes) {
+      return ours && note.type == type && note.descsz >= bytes - kHead - sizeof note.owner;
+    };
+    if (is(2, sizeof(consort_devices_note)) && devices && devices->size() < kNotesPerFile) {
+      consort_devices_note &d = devices->emplace_back();
+      std::memcpy(&d, block.data() + at, sizeof d);
+      make_printable(d.name);
+      make_printable(d.paths);
+    } else if (is(1, sizeof note)) {
       std::memcpy(&note, block.data() + at, sizeof note);
       make_printable(note.name);
       make_printable(note.version);
@@ -97,7 +105,7 @@ void collect(std::span<const std::byte> block, uint64_t align, std::vector<conso
   }
 }
 
-Result<std::vector<consort_note>> parse(const Bytes &file) {
+Result<std::vector<consort_note>> parse(const Bytes &file, std::vector<consort_devices_note> *devices) {
   Elf64_Ehdr header;
   unsigned char ident[EI_NIDENT];
   if (!file.read(0, ident, sizeof ident) || std::memcmp(ident, ELFMAG, SELFMAG) != 0)
@@ -124,7 +132,7 @@ Result<std::vector<consort_note>> parse(const Bytes &file) {
     if (s.p_type != PT_NOTE || s.p_filesz > kMostNotes) continue;
     block.resize(s.p_filesz);
     if (!file.read(s.p_offset, block.data(), block.size())) return cut_off("note");
-    collect(block, s.p_align, &notes);
+    collect(block, s.p_align, &notes, devices);
   }
   if (notes.empty())
     return error(CONSORT_E_UNSUPPORTED,
@@ -142,9 +150,11 @@ const char *sanitizer_name(uint32_t s) {
 
 }  // namespace
 
-Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file) { return parse({file, -1, file.size()}); }
+Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file, std::vector<consort_devices_note> *devices) {
+  return parse({file, -1, file.size()}, devices);
+}
 
-Result<std::vector<consort_note>> read_notes(const std::string &path) {
+Result<std::vector<consort_note>> read_notes(const std::string &path, std::vector<consort_devices_note> *devices) {
   // reads one page of it, and what its headers name
   const shared::PlainFile file(path.c_str(), shared::PlainFile::kAnySize);
   if (!file) return error(CONSORT_E_IO, file.why());
@@ -153,7 +163,7 @@ Result<std::vector<consort_note>> read_notes(const std::string &path) {
   do n = ::pread(file.fd(), page, sizeof page, 0);
   while (n < 0 && errno == EINTR);
   if (n < 0) return error(CONSORT_E_IO, std::string("cannot be read: ") + std::strerror(errno));
-  return parse({{page, static_cast<size_t>(n)}, file.fd(), file.bytes()});
+  return parse({{page, static_cast<size_t>(n)}, file.fd(), file.bytes()}, devices);
 }
 
 Result<void> check_note(const consort_note &note, const std::string &path) {

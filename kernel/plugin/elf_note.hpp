@@ -19,8 +19,10 @@ inline constexpr size_t kNotesPerFile = 16;
 
 // Names and versions in the result are zero-terminated. The error text says what is wrong with the file: "is cut off:
 // …". E_UNSUPPORTED: a valid shared object without a Consort note. E_IO: cannot be read.
-Result<std::vector<consort_note>> read_notes(const std::string &path);
-Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file);
+// `devices`, if given, receives the notes that say where devices show in the file system.
+Result<std::vector<consort_note>> read_notes(const std::string &path, std::vector<consort_devices_note> *devices = nullptr);
+Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file,
+                                             std::vector<consort_devices_note> *devices = nullptr);
 
 // Checks that this host can load a plugin with this note. The error is one line that says what to do.
 Result<void> check_note(const consort_note &, const std::string &path);

@@ -58,7 +58,8 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
     if (const std::string others = other_writers(about); !others.empty())
       log_.write(kLogWarn, "plugin file " + path + " " + others);
   }
-  auto notes = read_notes(path);
+  std::vector<consort_devices_note> devices;
+  auto notes = read_notes(path, &devices);
   if (!notes) {
     Item item{};
     item.source.rank = rank;
@@ -73,7 +74,9 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
   for (const consort_note &note : *notes) {
     Item item{{note.name, note.version, path, "", note.kind, true, note.flags, note.abi_major, note.abi_minor,
                note.host_major, note.host_minor, note.sanitizer},
-              {note, nullptr, rank}};
+              {note, nullptr, rank, ""}};
+    for (const consort_devices_note &d : devices)
+      if (std::strcmp(d.name, note.name) == 0 && note.kind == CONSORT_KIND_DRIVER) item.source.devices = d.paths;
     if (auto fine = check_note(note, path); !fine) refuse(item, fine.error().text, kLogWarn);
     items_.push_back(std::move(item));
   }
@@ -129,7 +132,7 @@ Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t inde
     if (auto fine = check_note(note, label); !fine) return fine.error();
     items_.push_back({{p.name, p.version, "", "", p.kind, true, static_cast<uint16_t>(p.flags), p.abi_major,
                        p.abi_minor, CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, CONSORT_SAN},
-                      {{}, entry, kLinked}});
+                      {{}, entry, kLinked, ""}});
   }
   return {};
 }

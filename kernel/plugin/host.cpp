@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ consort_status host_fail(const consort_host *, consort_status code, const char *
 
 const void *host_get(const consort_host *h, const char *id) {
   const Host &host = Host::of(h);
+  if (id && std::strcmp(id, CONSORT_START_ID) == 0) return &host.start;
   return id && host.hooks.get ? host.hooks.get(host.hooks.user, host.manifest, id) : nullptr;
 }
 

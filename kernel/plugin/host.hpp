@@ -5,6 +5,7 @@
 // and it never calls a plugin.
 #pragma once
 #include <consort/plugin.h>
+#include <consort/start.h>
 
 #include <memory>
 #include <string>
@@ -57,6 +58,7 @@ class Host {
   const std::string plugin;                    // its name, or its file's until the name is known
   const consort_plugin *manifest = nullptr;    // set once, before init()
   Plugin *owner = nullptr;                     // the live plugin; set once, before init()
+  consort_start_mode start{sizeof(consort_start_mode), 0};  // likewise
 
  private:
   consort_host table_;

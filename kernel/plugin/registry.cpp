@@ -5,6 +5,7 @@
 #include "base/clock.hpp"
 #include "base/last_error.hpp"
 #include "base/suggestion.hpp"
+#include "plugin/default_devices.hpp"
 #include "plugin/loader.hpp"
 #include "plugin/manifest.hpp"
 #include "plugin/registry_parts.hpp"
@@ -186,7 +187,7 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
   return live_.back().get();
 }
 
-Result<Plugin *> Registry::start(size_t index) {
+Result<Plugin *> Registry::start(size_t index, bool by_default) {
   auto prepared = prepare(index);
   if (!prepared) return prepared.error();
   Live &live = **prepared;
@@ -194,6 +195,8 @@ Result<Plugin *> Registry::start(size_t index) {
   const Found &f = found_[index];
   if (auto passed = pass_layers(live); !passed) return passed.error();
   const consort_plugin &m = live.manifest.plugin;
+  live.plugin.by_default = by_default;
+  live.host->start.flags = by_default ? CONSORT_START_BY_DEFAULT : 0;
   clear_error();
   const consort_status status =
       guarded("plugin \"" + f.name + "\"", "init", [&] {
@@ -233,13 +236,13 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
   const std::lock_guard lock(mutex_);
   if (auto fine = check_choices(); !fine) return fine.error();
   if (auto open = open_layers(); !open) return open.error();
-  struct MemoryRequest { size_t index; bool named; };
-  std::vector<MemoryRequest> wishes;
+  struct Wish { size_t index; bool named, by_default; };
+  std::vector<Wish> wishes;
   std::vector<std::string> never;
-  const auto wish = [&](size_t index, bool named) {
-    for (MemoryRequest &w : wishes)
+  const auto wish = [&](size_t index, bool named, bool by_default) {
+    for (Wish &w : wishes)
       if (w.index == index) return void(w.named |= named);
-    wishes.push_back({index, named});
+    wishes.push_back({index, named, by_default});
   };
   const std::vector<std::string> selected = config_->list("drivers");
   bool all = true;  // only "^name": all except these
@@ -252,18 +255,29 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
     auto index = look_up(CONSORT_KIND_DRIVER, word[0] == '^' ? word.substr(1) : word);
     if (word[0] == '^') continue;  // an excluded driver need not exist
     if (!index) return error(index.error().status, config_->origin("drivers") + ": " + index.error().text);
-    wish(*index, true);
+    wish(*index, true, false);
   }
-  for (size_t i = 0; all && i < found_.size(); ++i)
-    if (found_[i].usable && found_[i].kind == CONSORT_KIND_DRIVER && !(found_[i].flags & CONSORT_PF_BY_NAME))
-      wish(i, false);
+  // Drivers for every machine, then drivers that look for devices, then drivers of devices that no other one has.
+  constexpr uint32_t kMask = CONSORT_PF_BY_NAME | CONSORT_PF_PROBED | CONSORT_PF_LAST;
+  const auto select = [&](uint32_t flags) {
+    for (size_t i = 0; all && i < found_.size(); ++i)
+      if (found_[i].usable && found_[i].kind == CONSORT_KIND_DRIVER && (found_[i].flags & kMask) == flags)
+        wish(i, false, flags != 0);
+  };
+  select(0);
+  select(CONSORT_PF_BY_NAME | CONSORT_PF_PROBED);
+  select(kMask);
 
   std::vector<Plugin *> drivers;
-  for (const MemoryRequest &w : wishes) {
-    if (std::find(never.begin(), never.end(), found_[w.index].name) != never.end()) continue;
+  DefaultDevices devices(*config_, log_);
+  for (const Wish &w : wishes) {
+    const Found &f = found_[w.index];
+    if (std::find(never.begin(), never.end(), f.name) != never.end()) continue;
+    if (w.by_default && !devices.are_there(f.name, sources_[w.index].devices, f.flags & CONSORT_PF_LAST)) continue;
     bad_setting_ = false;
-    auto started = start(w.index);
+    auto started = start(w.index, w.by_default);
     if (started) {
+      devices.add(**started);
       drivers.push_back(*started);
     } else if (bad_setting_) {
       return started.error();

@@ -33,6 +33,9 @@ struct Plugin {
   void *self = nullptr;
   const consort_host *host = nullptr;
   std::string path;                          // "": linked into the program
+  bool by_default = false;                   // a driver that no setting names: it was found by its devices
+  std::vector<bool> left_out;                // its devices that another driver has; shorter: none of the rest
+  bool uses(uint32_t device) const noexcept { return device >= left_out.size() || !left_out[device]; }
 
   // The copied table of its kind. A missing mandatory function is a stub (returns E_UNSUPPORTED or 0); a missing
   // optional hook is NULL. Returns NULL for a plugin of another kind.
@@ -105,7 +108,7 @@ class Registry {
   Result<void> pass_layers(Live &);
   Result<size_t> look_up(uint32_t kind, std::string_view name) const;
   Result<Live *> prepare(size_t index);
-  Result<Plugin *> start(size_t index);
+  Result<Plugin *> start(size_t index, bool by_default = false);
 
   std::shared_ptr<Config> config_;
   HostHooks hooks_;

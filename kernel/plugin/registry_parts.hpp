@@ -22,6 +22,7 @@ struct Registry::Source {
   consort_note note{};
   consort_entry_fn *entry = nullptr;  // linked into the program; NULL: a file
   int rank = 0;                       // of its place: a lower rank is nearer to the user
+  std::string devices;                // where its devices show in the file system; "": it does not say
 };
 
 struct Registry::Live {

@@ -10,6 +10,7 @@
 // one for each slot number.
 #pragma once
 #include <consort/handles.h>
+#include <consort/start.h>
 #include <consort/nearby.h>
 #include <consort/times.h>
 
@@ -269,7 +270,12 @@ struct Extensions {
     const auto f = n.of.handles->*kMember;
     return f ? f(n.inner, call, name, a...) : CONSORT_E_UNSUPPORTED;
   }
+  static consort_status place(void *self, uint32_t index, char *out, uint32_t bytes) {
+    const auto &n = *static_cast<Node<L> *>(self);
+    return n.of.places->place ? n.of.places->place(n.inner, index, out, bytes) : CONSORT_E_UNSUPPORTED;
+  }
   static const void *get(void *self, const char *id) {
+    static constexpr consort_places places = {sizeof(consort_places), 0, place};
     static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns, team_ns};
     static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, set};
     static constexpr consort_handles handles = {sizeof(consort_handles), 0, library<&consort_handles::handle>,
@@ -283,6 +289,9 @@ struct Extensions {
     if (std::strcmp(id, CONSORT_HANDLES_ID) == 0 &&
         CONSORT_HAS(static_cast<const consort_handles *>(theirs), consort_handles, check))
       return n.of.handles = static_cast<const consort_handles *>(theirs), &handles;
+    if (std::strcmp(id, CONSORT_PLACES_ID) == 0 &&
+        CONSORT_HAS(static_cast<const consort_places *>(theirs), consort_places, place))
+      return n.of.places = static_cast<const consort_places *>(theirs), &places;
     return nullptr;
   }
 };

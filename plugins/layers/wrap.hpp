@@ -30,6 +30,7 @@ struct Wrapped {
   const consort_times *times = nullptr;  // from get()
   const consort_nearby *nearby = nullptr;
   const consort_handles *handles = nullptr;
+  const consort_places *places = nullptr;
   int slot = -1, interface_slot = -1;
   bool live = false;  // between init() and fini()
 

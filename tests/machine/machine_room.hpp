@@ -62,7 +62,7 @@ class RoomOn : public S {
     this->manual = true;
     const consort::HostHooks hooks{user, nullptr, nullptr, nullptr, nullptr};
     this->registry = must(consort::Registry::open(this->config, hooks, log, this, nullptr, 0));
-    this->topology = must(consort::Topology::open({must(this->registry->load(CONSORT_KIND_DRIVER, "cpu"))}));
+    this->topology = must(consort::Topology::open({must(this->registry->load(CONSORT_KIND_DRIVER, "cpu"))}, {}));
   }
 
  private:

@@ -399,6 +399,69 @@ TEST(Registry, LoadsSelectedDrivers) {
             "driver \"moody\" did not start: the device answers nonsense");
 }
 
+// The kernel knows none of these devices: their drivers say where to look.
+struct Probing : testing::Test {
+  Folder folder;
+  const consort_test::Folder machine{"machine"};
+  Lines lines;
+  std::vector<std::unique_ptr<Registry>> open;
+  Probing() {
+    for (const char *name : {"shy", "probed_a", "probed_b", "probed_all"}) folder.add(name);
+  }
+  void has(const std::string &path) const {
+    std::filesystem::create_directories(std::filesystem::path(machine.path() + path).parent_path());
+    write_all(machine.path() + path, "");
+  }
+  // The drivers that start, each with a letter for each device: used, or left out.
+  std::string drivers(Pairs set = {}) {
+    const std::string root = machine.path();
+    set.insert(set.end(), {{"plugins", "shy,probed_a,probed_b,probed_all"}, {"device_root", root.c_str()}});
+    auto r = open_registry(folder.path(), &lines, set);
+    auto d = (*r)->load_drivers();
+    if (!d) return d.error().text;
+    std::string names;
+    for (const Plugin *p : *d) {
+      names += std::string(p->manifest->name) + ":";
+      for (uint32_t i = 0; i < p->driver()->count(p->self); ++i) names += p->uses(i) ? 'u' : 'l';
+      names += " ";
+    }
+    open.push_back(std::move(*r));
+    return names;
+  }
+};
+
+TEST_F(Probing, DriversStartWhereTheirDevicesShow) {
+  EXPECT_EQ(drivers(), "");
+  EXPECT_TRUE(lines.has("3 driver \"probed_a\" is not started: no device: nothing matches /dev/probed_a[0-9] /sys/bus/test/*:* below ")) << lines.all();
+  EXPECT_FALSE(lines.has("plugin \"probed_a\"")) << "nothing is loaded to find out";
+  has("/dev/probed_b0");
+  EXPECT_EQ(drivers(), "probed_b:u ");
+  EXPECT_TRUE(lines.has("2 probed_b: started by default"));
+  has("/dev/probed_ax");
+  EXPECT_EQ(drivers(), "probed_b:u ") << "no match";
+  EXPECT_EQ(drivers({{"drivers", "*,^probed_b"}}), "");
+  EXPECT_EQ(drivers({{"drivers", "probed_a"}}), "probed_a:u ") << "named: wherever its devices are";
+  EXPECT_TRUE(lines.has("2 probed_a: started by its name"));
+  EXPECT_EQ(drivers({{"time", "virtual"}}), "");
+}
+
+TEST_F(Probing, ADeviceOfTwoDriversIsUsedOnce) {
+  has("/dev/probed_a0"), has("/dev/probed_b0"), has("/dev/probed_all0");
+  EXPECT_EQ(drivers(), "probed_a:u probed_b:u probed_all:llul ");
+  EXPECT_TRUE(lines.has("2 probed_all: device 1 at 0000:0b:00.0 is not used: driver \"probed_b\" has it; drivers = \"*, probed_all\" uses it")) << lines.all();
+  EXPECT_TRUE(lines.has("2 probed_all: device 3 is not used: other drivers have devices, and its place on the bus is unknown")) << lines.all();
+  EXPECT_EQ(drivers({{"drivers", "*,^probed_a,^probed_b"}}), "probed_all:uuuu ");
+  EXPECT_EQ(drivers({{"drivers", "*,probed_all"}}), "probed_all:uuuu probed_a:l probed_b:l ") << "a named driver keeps its devices";
+}
+
+TEST_F(Probing, TheLastDriverIsNotLoadedWithoutADeviceForIt) {
+  has("/sys/bus/test/0000:0a:00.0"), has("/sys/bus/test/0000:0b:00.0");
+  EXPECT_EQ(drivers(), "probed_a:u probed_b:u ");
+  EXPECT_TRUE(lines.has("2 driver \"probed_all\" is not started: driver \"probed_a\" has its devices")) << lines.all();
+  has("/sys/bus/test/0000:0c:00.0");
+  EXPECT_EQ(drivers(), "probed_a:u probed_b:u probed_all:llul ");
+}
+
 TEST(Registry, InspectLoadsButDoesNotStart) {
   const Folder folder;
   folder.add("good");

@@ -93,6 +93,9 @@ TEST_F(WhyNot, ExplainsUnselectedPlugins) {
   add("shy");
   expect_line(run("why-not shy", path()), "driver \"shy\" is not used: drivers = \"*\" (default)",
               {"starts only by its name", "add shy there"});
+  add("probed_a");
+  expect_line(run("why-not probed_a --set device_root=/nowhere", path()), "driver \"probed_a\" is not used: no device: nothing matches /dev/probed_a[0-9]",
+              {"below /nowhere", "drivers = \"*, probed_a\""});
 }
 
 TEST_F(WhyNot, ExplainsShadowedFiles) {

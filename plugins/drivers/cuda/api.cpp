@@ -125,6 +125,15 @@ std::string Api::device_name(int number) const {
   return text;
 }
 
+int Api::total_memory(int number, uint64_t *bytes) const noexcept {
+  CUdevice d;
+  size_t n = 0;
+  CUresult e = cuDeviceGet(&d, number);
+  if (!e) e = cuDeviceTotalMem(&n, d);
+  *bytes = n;
+  return e;
+}
+
 std::string Api::key(int number) const {
   CUdevice d;
   CUuuid id;

@@ -19,7 +19,7 @@ namespace cuda {
 // Names as in cuda.h; the symbol that the header maps them to (cuMemAlloc_v2) is looked up.
 #define CUDA_FUNCTIONS(X)                                                                                                 \
   X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount) X(cuDeviceGet)                 \
-  X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain)          \
+  X(cuDeviceGetName) X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain)          \
   X(cuDevicePrimaryCtxRelease) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuCtxGetStreamPriorityRange)                        \
   X(cuCtxEnablePeerAccess) X(cuDeviceCanAccessPeer) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc)            \
   X(cuMemFreeHost) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuPointerGetAttributes) X(cuMemGetAddressRange)            \
@@ -75,6 +75,7 @@ class Api {
   static const char *format_of(const std::string &path);
 
   std::string device_name(int number) const;
+  int total_memory(int number, uint64_t *bytes) const noexcept;  // without a context
   std::string key(int number) const;
   std::string bus_id(int number) const;
   std::string arch(int number) const;  // "sm_90"

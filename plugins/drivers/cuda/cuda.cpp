@@ -25,7 +25,7 @@ constexpr consort_param params[] = {
 constexpr consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
     .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
-    .flags = CONSORT_PF_BY_NAME, .name = "cuda", .version = "0.1.0",
+    .flags = CONSORT_PF_BY_NAME | CONSORT_PF_PROBED, .name = "cuda", .version = "0.1.0",
     .summary = "NVIDIA GPUs: a space and units per device, kernels from CUDA C, PTX and cubin", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
     .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
@@ -34,4 +34,5 @@ constexpr consort_plugin plugin = {
 }  // namespace
 }  // namespace cuda
 
-CONSORT_MODULE(cuda, DRIVER, CONSORT_PF_BY_NAME, "cuda", "0.1.0", cuda::plugin);
+CONSORT_MODULE(cuda, DRIVER, CONSORT_PF_BY_NAME | CONSORT_PF_PROBED, "cuda", "0.1.0", cuda::plugin);
+CONSORT_DEVICES(cuda, "cuda", "/dev/nvidia[0-9]* /dev/dxg");

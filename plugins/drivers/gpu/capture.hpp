@@ -77,7 +77,7 @@ struct Capture {
 template <class V>
 consort_status Lane<V>::begin_capture() {
   const auto no = [&](consort_status s, const char *words) { return dev_.fail(s, words); };
-  if (dev_.is_lost()) return no(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = dev_.wake(); s < 0) return s;
   if (capture_) return no(CONSORT_E_BUSY, "this queue is being captured already: end that capture first");
   if (!in_order_) return no(CONSORT_E_UNSUPPORTED, "the copy queue has no order and cannot be captured: use a unit's queue");
   if (!api_.has_graphs()) return no(CONSORT_E_UNSUPPORTED, "the library has no graphs: install a newer driver");
@@ -290,6 +290,7 @@ struct CaptureTable : streams::Table<Driver<V>, Device<V>, Lane<V>> {
       .release = release,
   };
   static const void *get(void *, const char *id) noexcept {
+    if (std::strcmp(id, CONSORT_PLACES_ID) == 0) return &Base::places;
     return std::strcmp(id, CONSORT_CAPTURE_ID) == 0 ? &capture_ops : HandlesTable<V>::get(id);
   }
   static constexpr consort_driver_ops ops = [] {

@@ -11,6 +11,7 @@ namespace gpu {
 
 template <class V>
 consort_status Driver<V>::read() {
+  by_default = streams::is_by_default(host);
   const auto number = [&](const char *key) { return std::strtol(text(key).c_str(), nullptr, 10); };
   settings.units = static_cast<uint32_t>(number("units"));
   settings.depth = static_cast<uint32_t>(number("depth"));

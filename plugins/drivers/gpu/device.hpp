@@ -51,8 +51,12 @@ struct Driver {
   std::vector<Found> devices;
   std::vector<Device<V> *> opened;  // [control]; opened devices, for links between them
 
+  bool by_default = false;  // devices sleep until they get work
+
   consort_status read();
   consort_status start();
+  void wake() noexcept;  // creates the contexts of all opened devices, and the streams of their queues; `waking` held
+  std::mutex waking;
   std::string text(const char *key) const {
     const char *v = host->param(host, key);
     return v ? v : "";
@@ -61,6 +65,7 @@ struct Driver {
     return host->fail(host, s, (std::string(kName) + ": " + words).c_str());
   }
   uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
+  std::string place(uint32_t index) const { return api.bus_id(devices[index].number); }
 };
 
 // Makes the context current on this thread for the object's lifetime, then restores the previous one.
@@ -97,6 +102,7 @@ class Device : public streams::Owner<Lane<V>> {
         graphs(std::make_unique<Graphs<V>>()) {}
   ~Device();
   consort_status open();
+  consort_status wake() noexcept;  // creates the contexts of all opened devices; may block. < 0: this device is lost
 
   consort_status space(uint32_t i, consort_space_desc *out);
   consort_status unit(uint32_t i, consort_unit_desc *out) const;
@@ -148,8 +154,11 @@ class Device : public streams::Owner<Lane<V>> {
   static uint64_t rounded(uint64_t bytes) noexcept { return (bytes + kGranule - 1) / kGranule * kGranule; }
   consort_status alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out);
   static constexpr uint64_t kPatientNs = 2'000'000, kBriefNs = 50'000;
+  friend Driver<V>;
+  consort_status create_context();
   void look_at_clock(uint64_t patience) noexcept;
   bool reaches(Device &other);
+  bool map(Device &other);
 
   std::string space_name_, arch_, key_;
   Near near_;
@@ -163,7 +172,7 @@ class Device : public streams::Owner<Lane<V>> {
   uint64_t anchor_time_ = 0;
   struct Pinned { bool registered; uint32_t holders; };  // registered: memory of the application
   std::map<uint64_t, Pinned> pinned_;       // by address
-  std::map<const Device *, bool> reach_;
+  std::map<Device *, bool> reach_;
   std::mutex memory_;                       // guards used_, pinned_; leaf
   std::unique_ptr<Modules<V>> modules_;
   std::map<void *, Lane<V> *> lanes_;       // lanes of units, by stream

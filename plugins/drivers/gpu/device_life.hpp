@@ -12,8 +12,52 @@ consort_status Device<V>::failed(int error, const std::string &what) {
   return fail(s, what + ": " + api.words(error));
 }
 
+// All that needs no context. A device that is used by default sleeps then.
 template <class V>
 consort_status Device<V>::open() {
+  key_ = api.key(number);
+  arch_ = std::string(V::kName) + "/" + api.arch(number) + "/" + std::to_string(api.processors(number)) + V::kProcessor;
+  space_name_ = V::kName + std::to_string(index) + ":" + (api.integrated(number) ? "ram" : "hbm");
+  if (driver.settings.near) near_ = near(api.bus_id(number));
+  modules_ = std::make_unique<Modules<V>>(*this);
+  if (driver.by_default) {
+    if (const int e = api.total_memory(number, &capacity_)) return failed(e, "cannot query its memory size");
+    if (driver.settings.limit && driver.settings.limit < capacity_) capacity_ = driver.settings.limit;
+    this->asleep.store(true, std::memory_order_relaxed);
+  } else if (const consort_status s = create_context(); s < 0) {
+    return s;
+  }
+  driver.opened.push_back(this);
+  return CONSORT_OK;
+}
+
+template <class V>
+consort_status Device<V>::wake() noexcept {
+  return this->wake_by(driver.waking, [&] { return driver.wake(), CONSORT_OK; });
+}
+
+// Devices wake together: a device that maps another one's memory needs both contexts.
+template <class V>
+void Driver<V>::wake() noexcept {
+  const auto each = [&](auto step) {
+    for (Device<V> *d : opened)
+      if (!d->is_lost() && d->attempt([&] { return step(*d); }) < 0) d->give_up();
+  };
+  each([](Device<V> &d) { return d.create_context(); });
+  each([](Device<V> &d) {
+    for (auto &[other, can] : d.reach_) can = can && other->entered && d.map(*other);
+    return CONSORT_OK;
+  });
+  each([](Device<V> &d) -> consort_status {
+    for (auto *q : d.queues)
+      if (const consort_status s = q->lane().open_streams(); s < 0) return s;
+    return CONSORT_OK;
+  });
+  for (Device<V> *d : opened) d->asleep.store(false, std::memory_order_release);
+}
+
+template <class V>
+consort_status Device<V>::create_context() {
   if (const int e = api.retain(number, &handle)) return failed(e, "cannot create a context");
   entered = true;
   const Current<V> current(*this);
@@ -27,12 +71,6 @@ consort_status Device<V>::open() {
   pooled_ = api.pool_create(&pool_, number, capacity_) == 0;
   if (const int e = api.event_create(&anchor_, true)) return failed(e, "cannot create an event");
   look_at_clock(kPatientNs);
-  key_ = api.key(number);
-  arch_ = std::string(V::kName) + "/" + api.arch(number) + "/" + std::to_string(api.processors(number)) + V::kProcessor;
-  space_name_ = V::kName + std::to_string(index) + ":" + (api.integrated(number) ? "ram" : "hbm");
-  if (driver.settings.near) near_ = near(api.bus_id(number));
-  modules_ = std::make_unique<Modules<V>>(*this);
-  driver.opened.push_back(this);
   return CONSORT_OK;
 }
 
@@ -119,20 +157,24 @@ consort_status Device<V>::unit(uint32_t i, consort_unit_desc *out) const {
   return CONSORT_OK;
 }
 
-// Queries and enables peer access once; it lasts until both devices are closed.
+// Queries and enables peer access once; it lasts until both devices are closed. Sleeping devices enable it when they wake.
 template <class V>
 bool Device<V>::reaches(Device &other) {
   const auto known = reach_.find(&other);
   if (known != reach_.end()) return known->second;
   bool can = driver.settings.peers && api.can_access_peer(number, other.number);
-  if (can) {
-    const Current<V> current(*this);
-    can = !current.error() && api.enable_peer(number, other.number, other.handle) == 0;
-    // Memory of a pool is accessible only to its owner until the pool is shared.
-    if (can && other.pooled_) can = api.pool_share(other.pool_, number) == 0;
-    if (!can) this->warn("the memory of \"" + driver.devices[other.index].name + "\" is reported as accessible, but cannot be mapped: copies go over the host");
-  }
+  if (can && !this->is_asleep()) can = map(other);
   return reach_[&other] = can;
+}
+
+template <class V>
+bool Device<V>::map(Device &other) {
+  const Current<V> current(*this);
+  bool can = !current.error() && api.enable_peer(number, other.number, other.handle) == 0;
+  // Memory of a pool is accessible only to its owner until the pool is shared.
+  if (can && other.pooled_) can = api.pool_share(other.pool_, number) == 0;
+  if (!can) this->warn("the memory of \"" + driver.devices[other.index].name + "\" is reported as accessible, but cannot be mapped: copies go over the host");
+  return can;
 }
 
 // These figures apply until the link is measured.
@@ -167,7 +209,7 @@ consort_status Device<V>::link(const consort_space_desc *src, const consort_spac
 
 template <class V>
 consort_status Device<V>::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
-  if (this->is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   const Current<V> current(*this);
   if (const int e = current.error()) return failed(e, "cannot make its context current");
   std::string why;

@@ -40,7 +40,7 @@ void Device<V>::give(uint64_t at, uint64_t bytes, typename V::Stream stream) noe
 
 template <class V>
 consort_status Device<V>::alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
-  if (this->is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   const std::string what = std::to_string(bytes) + " bytes";
   if (!bytes || (align & (align - 1)))
     return fail(CONSORT_E_INVAL, "cannot allocate " + what + " aligned to " + std::to_string(align) +
@@ -99,7 +99,7 @@ void Device<V>::free(uint32_t space, consort_addr addr, uint64_t bytes) {
 // for use as the home of a datum.
 template <class V>
 consort_status Device<V>::attach(uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) {
-  if (this->is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   const Current<V> current(*this);
   if (const int e = current.error()) return failed(e, "cannot make its context current");
   const uint64_t at = addr.base + addr.off;

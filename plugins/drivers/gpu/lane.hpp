@@ -33,6 +33,7 @@ class Lane {
   Lane &operator=(const Lane &) = delete;
 
   consort_status open(uint32_t unit);
+  consort_status open_streams();  // when the device has its context
   bool in_order() const noexcept { return in_order_; }
   bool blocks(const consort_op &op) const noexcept;
   void issue(const consort_op &, Issued &) noexcept;
@@ -82,9 +83,14 @@ class Lane {
 
 template <class V>
 consort_status Lane<V>::open(uint32_t unit) {
+  in_order_ = unit != CONSORT_NONE;
+  return dev_.is_asleep() ? CONSORT_OK : open_streams();
+}
+
+template <class V>
+consort_status Lane<V>::open_streams() {
   const Current<V> current(dev_);
   if (const int e = current.error()) return dev_.failed(e, "cannot make its context current");
-  in_order_ = unit != CONSORT_NONE;
   // Copies have the highest priority, because tasks wait for them.
   const int priority = in_order_ ? dev_.driver.settings.priority : api_.greatest_priority();
   for (int w = 0; w < (in_order_ ? 1 : kDirections); ++w)
@@ -95,6 +101,7 @@ consort_status Lane<V>::open(uint32_t unit) {
 
 template <class V>
 Lane<V>::~Lane() {
+  if (!dev_.entered) return;
   if (in_order_) dev_.enlist(channels_[kMain].stream, nullptr);
   const Current<V> current(dev_, true);
   if (current.error()) return;

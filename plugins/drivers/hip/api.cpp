@@ -155,11 +155,21 @@ std::string Api::bus_id(int number) const {
 
 // HIP 6 changed the record's layout and the function's symbol; the header pairs the two. Later versions of one layout may append
 // fields.
+struct Properties {
+  hipDeviceProp_t known;
+  char more[4096];
+};
+
+int Api::total_memory(int number, uint64_t *bytes) const noexcept {
+  Properties p;
+  std::memset(&p, 0, sizeof p);
+  const hipError_t e = hipGetDeviceProperties(&p.known, number);
+  *bytes = p.known.totalGlobalMem;
+  return e;
+}
+
 std::string Api::arch(int number) const {
-  struct {
-    hipDeviceProp_t known;
-    char more[4096];
-  } p;
+  Properties p;
   std::memset(&p, 0, sizeof p);
   if (hipGetDeviceProperties(&p.known, number)) return "";
   p.known.gcnArchName[sizeof p.known.gcnArchName - 1] = 0;

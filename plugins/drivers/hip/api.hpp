@@ -86,6 +86,7 @@ class Api {
   static const char *format_of(const std::string &path);
 
   std::string device_name(int number) const;
+  int total_memory(int number, uint64_t *bytes) const noexcept;  // without a context
   std::string key(int number) const;
   std::string bus_id(int number) const;
   std::string arch(int number) const;  // "gfx90a:sramecc+:xnack-"

@@ -24,7 +24,7 @@ constexpr consort_param params[] = {
 constexpr consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
     .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
-    .flags = CONSORT_PF_BY_NAME, .name = "hip", .version = "0.1.0",
+    .flags = CONSORT_PF_BY_NAME | CONSORT_PF_PROBED, .name = "hip", .version = "0.1.0",
     .summary = "AMD GPUs: a space and units per device, kernels from HIP source and code objects", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
     .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
@@ -33,4 +33,5 @@ constexpr consort_plugin plugin = {
 }  // namespace
 }  // namespace hip
 
-CONSORT_MODULE(hip, DRIVER, CONSORT_PF_BY_NAME, "hip", "0.1.0", hip::plugin);
+CONSORT_MODULE(hip, DRIVER, CONSORT_PF_BY_NAME | CONSORT_PF_PROBED, "hip", "0.1.0", hip::plugin);
+CONSORT_DEVICES(hip, "hip", "/dev/kfd");

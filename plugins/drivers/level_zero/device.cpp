@@ -21,10 +21,17 @@ Device::~Device() {
   if (control_) api.zeCommandListDestroy(control_);
 }
 
+consort_status Device::wake() noexcept {
+  return wake_by(driver.waking, [&] {
+    consort_status s = create_context();
+    for (size_t i = 0; s >= 0 && i < queues.size(); ++i) s = queues[i]->lane().open_lists();
+    return s;
+  });
+}
+
+// A device that is used by default sleeps then.
 consort_status Device::open() {
-  ze_result_t e = driver.context_of(driver.devices[index].driver, &context);
-  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot create a context: ") + name(e));
-  e = api.zeDeviceGetProperties(id, &properties);
+  ze_result_t e = api.zeDeviceGetProperties(id, &properties);
   if (e == ZE_RESULT_SUCCESS) e = api.zeDeviceGetComputeProperties(id, &compute);
   if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot query its properties: ") + name(e));
   unified_ = properties.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED;
@@ -37,17 +44,24 @@ consort_status Device::open() {
   if (e != ZE_RESULT_SUCCESS || n == 0) return fail(e == ZE_RESULT_SUCCESS ? CONSORT_E_UNSUPPORTED : status_of(e), "it has no local memory");
   capacity_ = memories[0].totalSize;  // ordinal 0, used by alloc
   if (driver.settings.limit && driver.settings.limit < capacity_) capacity_ = driver.settings.limit;
-
-  auto desc = typed<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
-  desc.ordinal = units.ordinal;
-  desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-  e = api.zeCommandListCreateImmediate(context, id, &desc, &control_);
-  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot create a command list: ") + name(e));
+  if (driver.by_default) asleep.store(true, std::memory_order_relaxed);
+  else if (const consort_status s = create_context(); s < 0) return s;
   events = std::make_unique<Events>(api, context, id);
   modules_ = std::make_unique<Modules>(*this);
   space_name_ = "level_zero" + std::to_string(index) + ":ram";
   arch_ = "level_zero/" + streams::as_key(driver.devices[index].name);
   driver.open_devices.push_back(this);
+  return CONSORT_OK;
+}
+
+consort_status Device::create_context() {
+  ze_result_t e = driver.context_of(driver.devices[index].driver, &context);
+  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot create a context: ") + name(e));
+  auto desc = typed<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+  desc.ordinal = units.ordinal;
+  desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+  e = api.zeCommandListCreateImmediate(context, id, &desc, &control_);
+  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot create a command list: ") + name(e));
   return CONSORT_OK;
 }
 
@@ -114,7 +128,7 @@ consort_status Device::link(const consort_space_desc *src, const consort_space_d
   const auto is_peer = [&](const consort_space_desc *s) {
     if (s->id >= 64 || !s->domain || std::strcmp(s->domain, Driver::kName) != 0) return false;
     for (const Device *d : driver.open_devices) {
-      if (reinterpret_cast<uint64_t>(d) != s->domain_key || d == this || d->context != context) continue;
+      if (reinterpret_cast<uint64_t>(d) != s->domain_key || d == this || driver.devices[d->index].driver != driver.devices[index].driver) continue;
       ze_bool_t can = 0;
       return api.zeDeviceCanAccessPeer(id, d->id, &can) == ZE_RESULT_SUCCESS && can;
     }
@@ -153,7 +167,7 @@ ze_result_t Device::fill_zero(void *p, uint64_t bytes) noexcept {
 }
 
 consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
-  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   const std::string what = std::to_string(bytes) + " bytes";
   if (bytes == 0 || (align & (align - 1)) != 0)
     return fail(CONSORT_E_INVAL, "cannot allocate " + what + " aligned to " + std::to_string(align) +
@@ -218,7 +232,7 @@ void Device::free(uint32_t space, consort_addr addr, uint64_t bytes) {
 }
 
 consort_status Device::attach(uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) {
-  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   auto *const p = reinterpret_cast<const void *>(addr.base + addr.off);
   auto about = typed<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
   ze_device_handle_t on = nullptr;
@@ -247,7 +261,7 @@ consort_status Device::attach(uint32_t space, consort_addr addr, uint64_t bytes,
 }
 
 consort_status Device::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
-  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   std::string why;
   const Code *c = nullptr;
   const consort_status s = modules_->load(format ? format : "spirv", text, n, entry ? entry : "", &c, &why);

@@ -38,14 +38,17 @@ struct Driver {
   Api api;
   Settings settings;
   std::vector<Found> devices;
+  bool by_default = false;  // devices sleep until they get work
+  std::mutex waking;
 
   ~Driver();
   consort_status read();   // reads the settings
   consort_status start();  // opens the library, selects devices
   std::string text(const char *key) const;
   uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
+  std::string place(uint32_t index) const;  // on the bus; "": unknown
 
-  // Created at the first call. [control]
+  // Created at the first call. [control], or under `waking`
   ze_result_t context_of(ze_driver_handle_t, ze_context_handle_t *out);
   std::map<ze_driver_handle_t, ze_context_handle_t> contexts;
   std::vector<Device *> open_devices;  // [control]
@@ -63,6 +66,7 @@ class Device : public streams::Owner<Lane> {
   Device(Driver &, uint32_t index, uint64_t token);
   ~Device();
   consort_status open();
+  consort_status wake() noexcept;  // creates the context; may block. < 0: the device is lost
 
   consort_status space(uint32_t i, consort_space_desc *out);
   consort_status unit(uint32_t i, consort_unit_desc *out) const;
@@ -90,6 +94,7 @@ class Device : public streams::Owner<Lane> {
   std::unique_ptr<Events> events;
 
  private:
+  consort_status create_context();
   consort_status engines();
   ze_result_t fill_zero(void *p, uint64_t bytes) noexcept;
   consort_status refuse_memory(const std::string &what, ze_result_t e);

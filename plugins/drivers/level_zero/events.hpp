@@ -21,7 +21,7 @@ struct Event {
 
 class Events {
  public:
-  Events(const Api &api, ze_context_handle_t context, ze_device_handle_t device) : api_(api), context_(context), device_(device) {}
+  Events(const Api &api, const ze_context_handle_t &context, ze_device_handle_t device) : api_(api), context_(context), device_(device) {}
   ~Events();  // requires: device idle or lost, all queues closed
   Events(const Events &) = delete;
   Events &operator=(const Events &) = delete;
@@ -43,7 +43,7 @@ class Events {
   ze_result_t grow() noexcept;
 
   const Api &api_;
-  const ze_context_handle_t context_;
+  const ze_context_handle_t &context_;  // the device's: it has none while it sleeps
   const ze_device_handle_t device_;
   std::mutex mutex_;  // leaf
   std::vector<ze_event_pool_handle_t> pools_;

@@ -11,12 +11,18 @@ consort_status Lane::open(uint32_t unit) {
   in_order_ = unit != CONSORT_NONE;
   const Engines &on = in_order_ ? dev_.units : dev_.copies;
   pattern_ = on.pattern;
+  index_ = in_order_ ? unit : 0;
+  return dev_.is_asleep() ? CONSORT_OK : open_lists();
+}
+
+consort_status Lane::open_lists() {
+  const Engines &on = in_order_ ? dev_.units : dev_.copies;
   const uint32_t want = in_order_ ? 1 : std::clamp(std::min(dev_.driver.settings.copy_engines, on.count), 1u, 64u);
   lists_.reserve(want);
   for (uint32_t i = 0; i < want; ++i) {
     auto desc = typed<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
     desc.ordinal = on.ordinal;
-    desc.index = (in_order_ ? unit : i) % on.count;
+    desc.index = (index_ + i) % on.count;
     desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
     ze_command_list_handle_t list = nullptr;
     const ze_result_t e = api_.zeCommandListCreateImmediate(dev_.context, dev_.id, &desc, &list);

@@ -26,6 +26,7 @@ class Lane {
   Lane &operator=(const Lane &) = delete;
 
   consort_status open(uint32_t unit);
+  consort_status open_lists();  // when the device has its context
   bool in_order() const noexcept { return in_order_; }
   bool blocks(const consort_op &op) const noexcept { return op.kind == CONSORT_OP_CALL && !(op.flags & CONSORT_OPF_ENQUEUE); }
   void issue(const consort_op &, streams::Issued<Event *> &) noexcept;
@@ -52,6 +53,7 @@ class Lane {
   Events &events_;
   Waker waker_;
   bool in_order_ = true;
+  uint32_t index_ = 0;  // of its first list among the engines
   uint64_t pattern_ = 1;  // largest fill pattern in bytes
   std::vector<ze_command_list_handle_t> lists_;
   size_t turn_ = 0;

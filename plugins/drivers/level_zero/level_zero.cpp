@@ -84,6 +84,7 @@ consort_status choose(Driver &d, const std::string &types, const std::string &de
 
 consort_status Driver::read() {
   const auto number = [&](const char *key) { return static_cast<uint32_t>(std::strtoul(text(key).c_str(), nullptr, 10)); };
+  by_default = streams::is_by_default(host);
   settings.units = number("units");
   settings.depth = number("depth");
   settings.copy_engines = number("copy_engines");
@@ -94,6 +95,13 @@ consort_status Driver::read() {
   if (const std::string limit = text("limit"); !streams::parse_bytes(limit, &settings.limit))
     return host->fail(host, CONSORT_E_INVAL, ("level_zero: limit = \"" + limit + "\" is not a size: write bytes, or 512M, 2G").c_str());
   return CONSORT_OK;
+}
+
+std::string Driver::place(uint32_t index) const {
+  auto about = typed<ze_pci_ext_properties_t>(ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES);
+  if (!api.zeDevicePciGetPropertiesExt || api.zeDevicePciGetPropertiesExt(devices[index].device, &about) != ZE_RESULT_SUCCESS) return "";
+  const ze_pci_address_ext_t &a = about.address;
+  return streams::bus_address(a.domain, a.bus, a.device, a.function);
 }
 
 consort_status Driver::start() {
@@ -144,13 +152,14 @@ constexpr consort_param params[] = {
 constexpr consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
     .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
-    .flags = CONSORT_PF_BY_NAME, .name = "level_zero", .version = "0.1.0",
+    .flags = CONSORT_PF_BY_NAME | CONSORT_PF_PROBED, .name = "level_zero", .version = "0.1.0",
     .summary = "Level Zero devices: a space and units per device, kernels from SPIR-V", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
 };
 
 }  // namespace
 }  // namespace level_zero
 
-CONSORT_MODULE(level_zero, DRIVER, CONSORT_PF_BY_NAME, "level_zero", "0.1.0", level_zero::plugin);
+CONSORT_MODULE(level_zero, DRIVER, CONSORT_PF_BY_NAME | CONSORT_PF_PROBED, "level_zero", "0.1.0", level_zero::plugin);
+CONSORT_DEVICES(level_zero, "level_zero", "/sys/bus/pci/drivers/i915/*:* /sys/bus/pci/drivers/xe/*:*");

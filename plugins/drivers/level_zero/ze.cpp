@@ -20,6 +20,9 @@ bool Api::open(const char *library, std::string *why) {
   }
   LEVEL_ZERO_FUNCTIONS(X)
 #undef X
+#define X(name) name = reinterpret_cast<decltype(name)>(dlsym(handle, #name));
+  LEVEL_ZERO_NEWER_FUNCTIONS(X)
+#undef X
   return true;
 }
 

@@ -23,9 +23,12 @@ namespace level_zero {
   X(zeModuleBuildLogGetString) X(zeModuleBuildLogDestroy) X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelGetProperties)  \
   X(zeKernelSetGroupSize) X(zeKernelSuggestGroupSize) X(zeKernelSetArgumentValue)
 
+#define LEVEL_ZERO_NEWER_FUNCTIONS(X) X(zeDevicePciGetPropertiesExt)  // optional
+
 struct Api {
 #define X(name) decltype(&::name) name = nullptr;
   LEVEL_ZERO_FUNCTIONS(X)
+  LEVEL_ZERO_NEWER_FUNCTIONS(X)
 #undef X
   // false: no such library, or not Level Zero; reason in `why`.
   bool open(const char *library, std::string *why);

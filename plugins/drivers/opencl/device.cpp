@@ -18,7 +18,7 @@ Device::~Device() {
   if (context) api.clReleaseContext(context);
 }
 
-consort_status Device::open() {
+consort_status Device::create_context() {
   const Found &found = driver.devices[index];
   const cl_context_properties of[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(found.platform), 0};
   cl_int e = CL_SUCCESS;
@@ -26,6 +26,21 @@ consort_status Device::open() {
   if (e != CL_SUCCESS) return fail(status_of(e), std::string("cannot create a context: ") + name(e));
   control_ = api.clCreateCommandQueue(context, id, 0, &e);
   if (e != CL_SUCCESS) return fail(status_of(e), std::string("cannot create a command queue: ") + name(e));
+  return CONSORT_OK;
+}
+
+consort_status Device::wake() noexcept {
+  return wake_by(driver.waking, [&] {
+    consort_status s = create_context();
+    for (size_t i = 0; s >= 0 && i < queues.size(); ++i) s = queues[i]->lane().open_queue();
+    return s;
+  });
+}
+
+// A device that is used by default sleeps then.
+consort_status Device::open() {
+  if (driver.by_default) asleep.store(true, std::memory_order_relaxed);
+  else if (const consort_status s = create_context(); s < 0) return s;
   const auto number = [&](cl_uint what) { return value_of<cl_ulong>(api.clGetDeviceInfo, id, what); };
   const uint64_t all = number(CL_DEVICE_GLOBAL_MEM_SIZE), limit = driver.settings.limit;
   capacity_ = limit && limit < all ? limit : all;
@@ -47,7 +62,7 @@ consort_status Device::space(uint32_t i, consort_space_desc *out) {
   d.numa = -1;
   d.name = space_name_.c_str();
   d.domain = "opencl";
-  d.domain_key = reinterpret_cast<uint64_t>(context);
+  d.domain_key = reinterpret_cast<uint64_t>(this);
   d.capacity = capacity_;
   d.granule = d.align = base_align;
   streams::answer(out, d);
@@ -94,7 +109,7 @@ consort_status Device::link(const consort_space_desc *src, const consort_space_d
 uint64_t Device::rounded(uint64_t bytes) const noexcept { return (bytes + base_align - 1) / base_align * base_align; }
 
 consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
-  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   const std::string what = std::to_string(bytes) + " bytes";
   if (bytes == 0 || (align & (align - 1)) != 0)
     return fail(CONSORT_E_INVAL, "cannot allocate " + what + " aligned to " + std::to_string(align) +
@@ -188,7 +203,7 @@ consort_status Device::attach(uint32_t space, consort_addr addr, uint64_t bytes,
   if (!owns(space))
     return fail(CONSORT_E_UNSUPPORTED, "existing memory cannot be pinned or mapped: allocate it pinned "
                                        "(AL_PINNED in the host's space)");
-  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   auto *mem = reinterpret_cast<cl_mem>(addr.base);
   if (!mem || value_of<cl_mem_object_type>(api.clGetMemObjectInfo, mem, CL_MEM_TYPE) != CL_MEM_OBJECT_BUFFER)
     return fail(CONSORT_E_INVAL, "the address is not a buffer: pass a cl_mem from clCreateBuffer() or clCreateSubBuffer()");
@@ -213,7 +228,7 @@ void Device::detach(uint32_t space, consort_addr local) {
 }
 
 consort_status Device::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
-  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (const consort_status s = wake(); s < 0) return s;
   std::string why;
   const Code *c = nullptr;
   const consort_status s = programs_->load(format ? format : "cl", text, n, entry ? entry : "", &c, &why);

@@ -34,11 +34,14 @@ struct Driver {
   Api api;
   Settings settings;
   std::vector<Found> devices;
+  bool by_default = false;  // devices sleep until they get work
+  std::mutex waking;
 
   consort_status read();   // reads the settings
   consort_status start();  // opens the library, selects devices
   std::string text(const char *key) const;
   uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
+  std::string place(uint32_t index) const;  // on the bus; "": unknown
 };
 
 class Lane;
@@ -48,6 +51,7 @@ class Device : public streams::Owner<Lane> {
   Device(Driver &, uint32_t index, uint64_t token);
   ~Device();
   consort_status open();
+  consort_status wake() noexcept;  // creates the context; may block. < 0: the device is lost
 
   consort_status space(uint32_t i, consort_space_desc *out);
   consort_status unit(uint32_t i, consort_unit_desc *out) const;
@@ -69,6 +73,7 @@ class Device : public streams::Owner<Lane> {
   uint64_t base_align = 128;
 
  private:
+  consort_status create_context();
   struct Pinned { cl_mem mem; uint64_t bytes; };
   consort_status alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out);
   uint64_t rounded(uint64_t bytes) const noexcept;

@@ -7,9 +7,13 @@
 namespace opencl {
 
 consort_status Lane::open(uint32_t unit) {
-  cl_int e = CL_SUCCESS;
   const auto can = value_of<cl_command_queue_properties>(api_.clGetDeviceInfo, dev_.id, CL_DEVICE_QUEUE_PROPERTIES);
   in_order_ = unit != CONSORT_NONE || !dev_.driver.settings.any_order || !(can & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  return dev_.is_asleep() ? CONSORT_OK : open_queue();
+}
+
+consort_status Lane::open_queue() {
+  cl_int e = CL_SUCCESS;
   const cl_command_queue_properties want = (dev_.driver.settings.profiling ? CL_QUEUE_PROFILING_ENABLE : 0) |
                                            (in_order_ ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   cq_ = api_.clCreateCommandQueue(dev_.context, dev_.id, want, &e);

@@ -23,6 +23,7 @@ class Lane {
   Lane &operator=(const Lane &) = delete;
 
   consort_status open(uint32_t unit);
+  consort_status open_queue();  // when the device has its context
   bool in_order() const noexcept { return in_order_; }
   bool blocks(const consort_op &op) const noexcept { return op.kind == CONSORT_OP_CALL && !(op.flags & CONSORT_OPF_ENQUEUE); }
   void issue(const consort_op &, streams::Issued<cl_event> &) noexcept;

@@ -2,7 +2,10 @@
 //
 // init() opens the loader's library and queries all platforms; without a device it returns E_UNSUPPORTED and one line
 // that says why. No state except Driver, which the kernel holds.
+#include <glob.h>
+
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 
 #include "../streams/kernel_cache.hpp"
@@ -70,12 +73,29 @@ consort_status choose(Driver &d, const std::string &types, const std::string &pl
   return CONSORT_OK;
 }
 
+// Whether the loader's list has a platform besides PoCL, whose devices are the host's cores and which brings a compiler
+// into the process. Loads nothing; unknown is true.
+bool has_vendor() {
+  if (std::getenv("OCL_ICD_VENDORS") || std::getenv("OCL_ICD_FILENAMES")) return true;
+  glob_t files{};
+  bool other = false;
+  if (::glob("/etc/OpenCL/vendors/*.icd", 0, nullptr, &files) == 0)
+    for (size_t i = 0; i < files.gl_pathc && !other; ++i) {
+      std::string library;
+      std::getline(std::ifstream(files.gl_pathv[i]), library);
+      other = library.find("pocl") == library.npos;
+    }
+  ::globfree(&files);
+  return other;
+}
+
 }  // namespace
 
 // -- life -------------------------------------------------------------------------------------------------------------
 
 consort_status Driver::read() {
   const auto number = [&](const char *key) { return static_cast<uint32_t>(std::strtoul(text(key).c_str(), nullptr, 10)); };
+  by_default = streams::is_by_default(host);
   settings.units = number("units");
   settings.depth = number("depth");
   settings.profiling = text("profiling") == "true";
@@ -88,7 +108,31 @@ consort_status Driver::read() {
   return CONSORT_OK;
 }
 
+// From extensions of OpenCL; the first that the device answers.
+std::string Driver::place(uint32_t index) const {
+  struct Bus {
+    cl_uint domain, bus, device, function;
+  };
+  struct Topology {
+    cl_uint type;
+    char unused[17], bus, device, function;
+  };
+  constexpr cl_uint kBusInfo = 0x410f, kTopology = 0x4037, kBusOfNv = 0x4008, kSlotOfNv = 0x4009, kDomainOfNv = 0x400a;
+  const cl_device_id id = devices[index].device;
+  Bus b{};
+  if (api.clGetDeviceInfo(id, kBusInfo, sizeof b, &b, nullptr) == CL_SUCCESS) return streams::bus_address(b.domain, b.bus, b.device, b.function);
+  Topology t{};
+  if (api.clGetDeviceInfo(id, kTopology, sizeof t, &t, nullptr) == CL_SUCCESS && t.type == 1)
+    return streams::bus_address(0, static_cast<unsigned char>(t.bus), static_cast<unsigned char>(t.device), static_cast<unsigned char>(t.function));
+  cl_uint bus = 0, slot = 0;
+  if (api.clGetDeviceInfo(id, kBusOfNv, sizeof bus, &bus, nullptr) != CL_SUCCESS ||
+      api.clGetDeviceInfo(id, kSlotOfNv, sizeof slot, &slot, nullptr) != CL_SUCCESS)
+    return "";
+  return streams::bus_address(value_of<cl_uint>(api.clGetDeviceInfo, id, kDomainOfNv), bus, slot >> 3, slot & 7);
+}
+
 consort_status Driver::start() {
+  if (by_default && !has_vendor()) return host->fail(host, CONSORT_E_UNSUPPORTED, "opencl: no device: no vendor's platform is installed");
   std::string why;
   if (!api.open(text("library").c_str(), &why))
     return host->fail(host, CONSORT_E_UNSUPPORTED, ("opencl: no device: " + why).c_str());
@@ -125,13 +169,15 @@ constexpr consort_param params[] = {
 constexpr consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
     .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
-    .flags = CONSORT_PF_BY_NAME, .name = "opencl", .version = "0.1.0",
+    .flags = CONSORT_PF_BY_NAME | CONSORT_PF_PROBED | CONSORT_PF_LAST, .name = "opencl", .version = "0.1.0",
     .summary = "OpenCL devices: a space and units per device, kernels from source", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
 };
 
 }  // namespace
 }  // namespace opencl
 
-CONSORT_MODULE(opencl, DRIVER, CONSORT_PF_BY_NAME, "opencl", "0.1.0", opencl::plugin);
+CONSORT_MODULE(opencl, DRIVER, CONSORT_PF_BY_NAME | CONSORT_PF_PROBED | CONSORT_PF_LAST, "opencl", "0.1.0", opencl::plugin);
+CONSORT_DEVICES(opencl, "opencl", "/sys/bus/pci/drivers/i915/*:* /sys/bus/pci/drivers/xe/*:* /sys/bus/pci/drivers/amdgpu/*:* "
+                "/sys/bus/pci/drivers/nvidia/*:* /dev/mali[0-9]* /dev/kgsl-3d0");

@@ -64,6 +64,33 @@ class Owner {
     }
     host->event(host, CONSORT_EV_DEVICE_LOST, token, 0);
   }
+  // A device that sleeps has no vendor context yet. Its Device has wake(), which may block: < 0 means that the device is lost.
+  bool is_asleep() const noexcept { return asleep.load(std::memory_order_acquire); }
+  // For wake(): calls create(), which creates the context and what the queues need, once. `turn`: the driver's mutex for this.
+  template <class Create>
+  consort_status wake_by(std::mutex &turn, Create create) noexcept {
+    if (is_asleep()) {
+      const std::lock_guard lock(turn);
+      if (is_asleep()) {
+        const consort_status s = attempt(create);
+        if (s < 0) give_up();
+        asleep.store(false, std::memory_order_release);
+      }
+    }
+    return is_lost() ? fail(CONSORT_E_DEVICE_LOST, "the device is lost") : CONSORT_OK;
+  }
+  template <class Step>
+  static consort_status attempt(Step step) noexcept {
+    try {
+      return step();
+    } catch (const std::bad_alloc &) {
+      return CONSORT_E_NOMEM;
+    }
+  }
+  void give_up() noexcept {
+    warn("it cannot be used: its context could not be created");
+    mark_lost_and_report();
+  }
   bool is_lost() const noexcept { return lost.load(std::memory_order_acquire); }
 
   const consort_host *const host;
@@ -71,6 +98,7 @@ class Owner {
   std::mutex mutex;
   std::condition_variable changed;  // signals: an op was issued, the helper thread has work, the device is lost
   std::vector<Queue<Lane> *> queues;
+  std::atomic<bool> asleep{false};  // release when the context exists pairs with is_asleep()
   std::atomic<bool> lost{false};  // release in mark_lost() pairs with is_lost(); other loads are hints
 
  protected:

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -84,7 +85,9 @@ class Queue {
   uint32_t submit(const consort_op *ops, uint32_t n) noexcept {
     uint32_t i = 0;
     bool flush = false;
-    const typename Lane::Session session(lane_);
+    const bool asleep = dev_.is_asleep();  // then the helper wakes the device, because that may block
+    std::optional<typename Lane::Session> session;
+    if (!asleep) session.emplace(lane_);
     std::unique_lock lock(dev_.mutex);
     for (; i < n && next_ - first_ < ring_.size(); ++i) {
       const consort_op &op = ops[i];
@@ -100,7 +103,7 @@ class Queue {
       Issued<Mark> what;
       consort_status trouble = CONSORT_OK;
       try {
-        if (needs_helper(op)) {
+        if (asleep || needs_helper(op)) {
           deferred_.push_back({op, {op.wait, op.wait + op.nwait}, seq});
           if (start_helper()) {
             dev_.changed.notify_all();
@@ -332,6 +335,7 @@ class Queue {
       }
       if (dev_.lost.load(std::memory_order_relaxed)) trouble = CONSORT_E_DEVICE_LOST;
       lock.unlock();
+      if (trouble == CONSORT_OK && dev_.wake() < 0) trouble = CONSORT_E_DEVICE_LOST;
       if (trouble == CONSORT_OK) {
         const typename Lane::Session session(lane_);
         issue(l.op, l.seq, what);

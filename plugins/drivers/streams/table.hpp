@@ -4,6 +4,7 @@
 // A Device derives from Owner and adds open(), space, unit, link, alloc, free, attach, detach, load.
 #pragma once
 #include <consort/plugin/host.hpp>
+#include <consort/start.h>
 
 #include <memory>
 
@@ -82,6 +83,19 @@ struct Table {
   static int32_t event_fd(void *q) noexcept { return queue(q).fd(); }
   static consort_status arm(void *q) noexcept { return queue(q).arm(); }
 
+  // Driver::place(index) returns the bus address of a device, "" if unknown.
+  static consort_status place(void *self, uint32_t index, char *out, uint32_t n) noexcept {
+    const auto &d = *static_cast<Driver *>(self);
+    return guarded(d.host, [&]() -> consort_status {
+      const std::string at = index < d.count() ? d.place(index) : "";
+      if (at.empty() || at.size() >= n) return CONSORT_E_UNSUPPORTED;
+      std::memcpy(out, at.c_str(), at.size() + 1);
+      return CONSORT_OK;
+    });
+  }
+  static constexpr consort_places places = {sizeof(consort_places), 0, place};
+  static const void *get(void *, const char *id) noexcept { return std::strcmp(id, CONSORT_PLACES_ID) == 0 ? &places : nullptr; }
+
   static constexpr consort_driver_ops ops = {
       .size = sizeof(consort_driver_ops), .flags = CONSORT_DRV_FD,
       .count = count, .open = open, .close = close, .space = space, .unit = unit, .link = link, .alloc = alloc,
@@ -90,6 +104,18 @@ struct Table {
       .next_event = nullptr, .codelet = nullptr,
   };
 };
+
+// Whether no setting names the driver: its devices were found.
+inline bool is_by_default(const consort_host *host) noexcept {
+  const auto *start = static_cast<const consort_start_mode *>(host->get(host, CONSORT_START_ID));
+  return start && CONSORT_HAS(start, consort_start_mode, flags) && (start->flags & CONSORT_START_BY_DEFAULT);
+}
+
+inline std::string bus_address(uint32_t domain, uint32_t bus, uint32_t device, uint32_t function) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", domain, bus, device, function);
+  return text;
+}
 
 // Writes the answer to a query, cut to the size of the caller's struct.
 template <class T>

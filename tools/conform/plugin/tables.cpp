@@ -12,7 +12,7 @@ namespace conform {
 namespace {
 
 constexpr uint32_t kKnownFlags = CONSORT_PF_UNLOADABLE | CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL |
-                                 CONSORT_PF_NEEDS_MINOR | CONSORT_PF_BY_NAME;
+                                 CONSORT_PF_NEEDS_MINOR | CONSORT_PF_BY_NAME | CONSORT_PF_PROBED | CONSORT_PF_LAST;
 
 struct Family {
   uint32_t kind;
