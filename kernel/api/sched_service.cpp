@@ -19,13 +19,18 @@ const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const 
 
 const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
 
-// If devices are lost and no worker in question can run the task, workers of lost devices count as able, or the policy
-// would keep it for ever. They pass it to a worker outside the question, or it fails there.
-void count_lost_as_able(const Runtime &rt, const Codelet &c, const uint32_t *workers, uint32_t nw, uint64_t *out) {
+// If no worker in question can run the task, workers whose device is lost or has refused the kernel's text count as able:
+// otherwise the policy would keep the task for ever. They pass it to a worker outside the question, or it fails there.
+void count_refusing_as_able(Runtime &rt, const Task &t, const uint32_t *workers, uint32_t nw, uint64_t *out) {
+  const Codelet &c = *t.codelet;
+  const auto &units = rt.topology->units();
   for (uint32_t w = 0; w < nw; ++w) {
-    if (workers[w] >= rt.workers.size() || !rt.lost.has(rt.workers[workers[w]]->unit)) continue;
-    for (size_t i = 0; i < c.impls.size(); ++i)
-      if (c.impls[i].klass == rt.workers[workers[w]]->klass) out[w] |= uint64_t{1} << i;
+    if (workers[w] >= units.size()) continue;
+    const Unit &unit = units[workers[w]];
+    if (!rt.lost.has(unit)) out[w] = able(rt, c, unit.klass, workers[w], asked_about(t));
+    else
+      for (size_t i = 0; i < c.impls.size(); ++i)
+        if (c.impls[i].klass == unit.klass) out[w] |= uint64_t{1} << i;
   }
 }
 
@@ -52,8 +57,8 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
         last = CONSORT_NONE;
       }
     }
-    if (c && rt.lost.any() && std::all_of(out - nw, out, [](uint64_t mask) { return mask == 0; }))
-      count_lost_as_able(rt, *c, workers, nw, out - nw);
+    if (c && (rt.lost.any() || !alike) && std::all_of(out - nw, out, [](uint64_t mask) { return mask == 0; }))
+      count_refusing_as_able(rt, kernel_task(tasks[t]), workers, nw, out - nw);
   }
 }
 

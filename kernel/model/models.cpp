@@ -239,11 +239,14 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
     out[i] = best(m, facts, what, w, mask);
     if (keep) kept[kind] = out[i], have |= 1u << kind;
   }
-  // As can_execute() of consort.sched says: if no other worker can run it, a worker of a lost device accepts the task
-  // and passes it on.
-  if (rt_.lost.any() && std::all_of(out, out + n, [](float ns) { return ns == kNever; }))
-    for (uint32_t i = 0; i < n; ++i)
-      if (workers[i] < rt_.topology->units().size() && rt_.lost.has(rt_.topology->units()[workers[i]])) out[i] = NAN;
+  // As can_execute() of consort.sched says: if no other worker can run it, a worker whose device is lost or has refused the
+  // kernel's text accepts the task and passes it on.
+  if ((rt_.lost.any() || !alike) && std::all_of(out, out + n, [](float ns) { return ns == kNever; }))
+    for (uint32_t i = 0; i < n; ++i) {
+      const uint32_t w = workers[i];
+      if (w >= rt_.topology->units().size()) continue;
+      if (rt_.lost.has(rt_.topology->units()[w]) || able(rt_, *c, kinds_[kind_of_[w]].class_bit, w, asked_about(t))) out[i] = NAN;
+    }
   // Only a director uses the number of questions.
   if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE || !directed_.load(std::memory_order_relaxed)) return;
   const auto add = [](std::atomic<uint64_t> &n) {

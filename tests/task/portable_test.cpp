@@ -226,6 +226,19 @@ TEST_F(PortableKernels, KernelsReduce) {
   EXPECT_EQ(sum, 50);
 }
 
+// Under each scheduler: one that asks which workers can run a task does not keep a task that none can run.
+TEST_F(PortableKernels, RefusedKernelsFailUnderEveryScheduler) {
+  for (const char *scheduler : {"lws", "prio", "dmda", "heft", "graph-lookahead", "heteroprio", "darts"}) {
+    SCOPED_TRACE(scheduler);
+    start({{"scheduler", scheduler}});
+    std::vector<double> v(10, 1);
+    const auto d = vector(v);
+    const auto other = codelet("stream", nullptr, "ptx");
+    for (int i = 0; i < 3; ++i)
+      EXPECT_SAYS(CONSORT_E_UNSUPPORTED, run(other, {{d, CONSORT_M_R, 0}}), "address of a stream_kernel");
+  }
+}
+
 TEST_F(PortableKernels, FailuresNameTheirCause) {
   std::vector<double> v(10, 1);
   const auto d = vector(v);
