@@ -128,7 +128,8 @@ class LateBinding {
       if (k.nready && k.can(group) && k.fast_on(group)) return true;
     return false;
   }
-  Found unknown(uint32_t group) noexcept;
+  Found unknown(const WorkerGroups &, uint32_t group, double now) noexcept;
+  float slowest_ratio(uint32_t group) const noexcept;
   // The best task of the kinds that this worker runs about as fast as any, without tasks left to others.
   Found most_urgent(const WorkerGroups &, uint32_t worker, double now, double near, uint32_t look, double beta = 1) noexcept;
   // A task that a slow unit may take without delaying the end: of the kind that loses least here, the task with the smallest rank.
@@ -144,9 +145,12 @@ class LateBinding {
   // Whether a popped task of the worker is running, so that the worker pops again at its end. A worker whose popped tasks all wait
   // for exclusive access takes any task, because they may wait for a task that is ready here.
   bool will_pop_again(uint32_t worker) const noexcept;
+  // Whether the worker has no popped task, or none after which it pops: then it takes a task rather than leaving it.
+  bool is_idle(uint32_t worker) const noexcept { return !npopped_[worker] || !will_pop_again(worker); }
   uint32_t idle_in(const WorkerGroups &, uint32_t group) const noexcept;
-  // Free places for the kind on units that run it fast.
-  uint32_t vacant(const WorkerGroups &, const Kind &) const noexcept;
+  uint32_t free_before(const WorkerGroups &, uint32_t group, double now, double ns, uint32_t most) const noexcept;
+  // Free places for the kind on units that run it fast, at which a task ends within `ns`.
+  uint32_t vacant(const WorkerGroups &, const Kind &, double ns, double now) const noexcept;
 
   const consort_host *const host_;
   const consort_sched_host *const models_;     // nullptr: the host has no models
@@ -182,6 +186,7 @@ class LateBinding {
  private:
   void request_location_records(const WorkerGroups &, const consort_task *first) noexcept;
   double drained_ns(const WorkerGroups &, const Kind &) const noexcept;
+  std::pair<double, double> ways(const WorkerGroups &, const Kind &, const consort_task *, uint32_t group) const noexcept;
   void prefetch_successors(const WorkerGroups &, const consort_task *, double now, double end) noexcept;
   // Whether a worker of another group, in another memory than the first group's, is idle.
   bool idle_elsewhere(const WorkerGroups &served, uint32_t group) const noexcept {
@@ -223,7 +228,9 @@ class LateBinding {
     uint64_t &word = not_running_[worker / 64];
     word = states_[worker].running ? word & ~bit : word | bit;
   }
+  void believe(const WorkerGroups &, uint32_t worker, const consort_done &) noexcept;
   bool forget(uint32_t worker, uint64_t id, uint32_t *place = nullptr) noexcept;  // false: not recorded
+  void forget_unreported(uint32_t worker) noexcept;
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
   double free_at(uint32_t worker, double now) const noexcept;
 

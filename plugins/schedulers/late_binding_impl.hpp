@@ -213,6 +213,7 @@ inline uint32_t LateBinding::push(const consort_push &p) noexcept {
       }
       k.ready.push(n);
       queued(n);
+      k.declined = 0;
       ++k.nready;
       ++nready_;
     }
@@ -266,6 +267,14 @@ inline bool LateBinding::forget(uint32_t worker, uint64_t id, uint32_t *place) n
   return false;
 }
 
+// The end of a popped task is not reported if it fails before it starts, or if another worker gets it. The host's load has no
+// such task, but also none whose time is unknown.
+inline void LateBinding::forget_unreported(uint32_t worker) noexcept {
+  if (is_idle(worker))
+    for (uint32_t i = npopped_[worker]; i-- > 0;)
+      if (states_[worker].popped[i].known) forget(worker, states_[worker].popped[i].id);
+}
+
 // Tasks that a worker cannot start soon are not bound to it yet.
 inline bool LateBinding::has_enough(const WorkerGroups &served, uint32_t worker) const noexcept {
   const uint32_t npopped = npopped_[worker];
@@ -313,9 +322,14 @@ inline uint32_t LateBinding::pop(uint32_t worker, consort_pick *out, uint32_t ma
   {
     const std::lock_guard guard(lock_);
     if (nready_ == 0) return 0;
+    forget_unreported(worker);
     if (has_enough(served, worker)) return 0;
     const Found f = choose(served, worker, now);
-    if (!f.node) return 0;
+    if (!f.node) {
+      for (Kind &k : kinds_.all())
+        if (g < TaskKinds::kGroups && is_idle(worker)) k.declined |= uint64_t{1} << g;
+      return 0;
+    }
     Kind &k = kinds_[f.kind];
     t = f.node->task;
     mask = k.masks[g];
@@ -403,9 +417,21 @@ inline void LateBinding::finished(uint32_t worker, const consort_done *done, uin
     }
     s.since = now;
     changed();
-    for (uint32_t k = 0; k < n; ++k) forget(worker, done[k].cookie, k < kSome ? &places[k] : nullptr);
+    for (uint32_t k = 0; k < n; ++k) {
+      believe(served, worker, done[k]);
+      forget(worker, done[k].cookie, k < kSome ? &places[k] : nullptr);
+    }
   }
   for (uint32_t k = 0; k < n; ++k) graph_.finished(done[k].cookie, k < kSome ? places[k] : 0);
+}
+
+// The time of a task that was popped without a known one is believed from here on: models need several.
+inline void LateBinding::believe(const WorkerGroups &served, uint32_t worker, const consort_done &done) noexcept {
+  if (done.status < 0 || done.t1 <= done.t0 || !served.serves(worker)) return;
+  const WorkerState &s = states_[worker];
+  for (uint32_t i = 0; i < npopped_[worker]; ++i)
+    if (s.popped[i].id == done.cookie && !s.popped[i].known)
+      kinds_.tried(served, s.popped[i].kind, served.group_of[worker], static_cast<float>(done.t1 - done.t0));
 }
 
 // Cancelled or poisoned tasks: queued ones are returned at once and not by pop.

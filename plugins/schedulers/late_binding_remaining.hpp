@@ -7,6 +7,7 @@
 namespace policies {
 
 inline LateBinding::Found LateBinding::slack_task(const WorkerGroups &served, uint32_t g, double now, double slack) noexcept {
+  constexpr double kArrivals = 2;  // more tasks become ready meanwhile
   Found best;
   double loss = std::numeric_limits<double>::max(), left = -1;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
@@ -16,29 +17,38 @@ inline LateBinding::Found LateBinding::slack_task(const WorkerGroups &served, ui
     if (l >= loss) continue;
     Node *n = k.ready.back();
     if (left < 0) left = remaining_ns(served, now) * slack;
-    const double takes = k.ns[g] + n->rank - k.best_ns;
-    if (takes > left) continue;
-    if (takes > longest_ && k.ns[g] > drained_ns(served, k)) continue;
-    if (k.nready <= vacant(served, k)) continue;  // faster units have free places for all of them
-    float way = 0;
-    const consort_task *const t = n->task;
-    if (models_) models_->transfer_ns(host_, &t, 1, &served.groups[g].space, 1, &way);
-    if (way > 0 && way + takes > left) continue;
+    const auto [way, fast_way] = ways(served, k, n->task, g);
+    const double takes = k.ns[g] + n->rank - k.best_ns, drained = drained_ns(served, k) + fast_way, here = k.ns[g] + way;
+    // Its end if it waits for a fast unit: it is the last of them.
+    const double turn = slack > 0 ? std::max<double>(drained, k.best_ns + fast_way) : 0;
+    if (takes + way > left && here > turn) continue;
+    if (takes > longest_ && k.ns[g] > kArrivals * drained) continue;
+    if (k.nready <= vacant(served, k, here - fast_way, now)) continue;  // faster units end all of them before
     best = {n, i}, loss = l;
   }
   return best;
 }
 
+// Transfer times of a task to the group, and the shortest to a group that is fast on the kind.
+inline std::pair<double, double> LateBinding::ways(const WorkerGroups &served, const Kind &k, const consort_task *t, uint32_t g) const noexcept {
+  if (!models_) return {0, 0};
+  uint32_t spaces[TaskKinds::kGroups + 1] = {served.groups[g].space}, n = 1;
+  for (uint32_t o = 0; o < served.groups.size() && o < TaskKinds::kGroups; ++o)
+    if (k.fast_on(o)) spaces[n++] = served.groups[o].space;
+  float way[TaskKinds::kGroups + 1] = {};
+  models_->transfer_ns(host_, &t, 1, spaces, n, way);
+  return {std::max(0.0f, way[0]), n > 1 ? std::max(0.0f, *std::min_element(way + 1, way + n)) : 0};
+}
+
 // Time in which the units that are fast on the kind run the ready tasks: a slow unit that takes longer lets them stand idle, if
 // what follows waits for all of these tasks.
 inline double LateBinding::drained_ns(const WorkerGroups &served, const Kind &k) const noexcept {
-  constexpr double kArrivals = 2;  // more tasks become ready meanwhile
   double work = k.best_ns, units = 0;
   for (const Kind &other : kinds_.all())
     if (other.fast_groups & k.fast_groups) work += static_cast<double>(other.nready) * other.best_ns;
   for (uint32_t g = 0; g < served.groups.size() && g < TaskKinds::kGroups; ++g)
     if (k.fast_on(g)) units += served.groups[g].count;
-  return units > 0 ? kArrivals * work / units : 0;
+  return units > 0 ? work / units : 0;
 }
 
 // Estimates the remaining time of all known work.

@@ -5,13 +5,27 @@
 
 namespace policies {
 
-// A task of a kind without a time on this group: without any times, for any worker; without a time here, a few at a time.
-inline LateBinding::Found LateBinding::unknown(uint32_t g) noexcept {
+// How much longer than on the fastest group tasks take on this one, at most, of kinds that are known on both.
+inline float LateBinding::slowest_ratio(uint32_t g) const noexcept {
+  float most = 1;
+  for (const Kind &k : kinds_.all())
+    if (k.known() && k.known_at(g)) most = std::max(most, k.ns[g] / k.best_ns);
+  return most;
+}
+
+// A task of a kind without a time on this group. If no group has a time, any worker takes one. Else one task is tried, the least
+// urgent one, if the end is far enough away for the time that it may take here.
+inline LateBinding::Found LateBinding::unknown(const WorkerGroups &served, uint32_t g, double now) noexcept {
   Found best;
+  float ratio = 0;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     Kind &k = kinds_[i];
-    if (!k.nready || !k.can(g) || k.known_at(g) || (k.known() && k.learning[g] >= 2)) continue;
-    Node *n = k.ready.front();
+    if (!k.nready || !k.can(g) || k.known_at(g) || (k.known() && k.learning[g] >= 1)) continue;
+    if (k.known()) {
+      if (ratio == 0) ratio = slowest_ratio(g);
+      if (ratio * k.best_ns > remaining_ns(served, now)) continue;
+    }
+    Node *n = k.known() ? k.ready.back() : k.ready.front();
     if (!best.node || more_urgent(n, best.node)) best = {n, i};
   }
   return best;
@@ -107,24 +121,56 @@ inline uint32_t LateBinding::idle_in(const WorkerGroups &served, uint32_t g) con
   return static_cast<uint32_t>(std::count_if(load, load + n, [](float ns) { return !(ns > 0); }));
 }
 
-// Idle units counted here were woken by the push, or search for work: the decision never depends on a sleeping unit.
+// Units of the group that have work, and end it within `ns`; counts up to `most`.
+inline uint32_t LateBinding::free_before(const WorkerGroups &served, uint32_t g, double now, double ns, uint32_t most) const noexcept {
+  const Group &group = served.groups[g];
+  uint32_t n = 0;
+  for (uint32_t i = group.first; i < group.first + group.count && n < most; ++i) {
+    const uint32_t worker = served.order[i];
+    if (!npopped_[worker]) continue;
+    const double end = free_at(worker, now);
+    n += end > 0 && end - now < ns;
+  }
+  return n;
+}
+
+// Idle units counted here were woken by the push and have not popped since, or search for work: the decision never depends on a
+// sleeping unit, though transfer times change between two pops and each of two units may think the other one sooner. A worker
+// that has work leaves a task also to units that are busy, if they end it sooner: it pops again.
 inline bool LateBinding::leaves_to_faster(const WorkerGroups &served, const Kind &k, uint32_t worker, double now) const noexcept {
   constexpr double kClear = 0.97;  // smaller differences between units do not count
   const uint32_t g = served.group_of[worker];
-  const consort_task *const t = k.ready.front()->task;
-  if (!std::any_of(idle_.begin(), idle_.end(), [](int32_t n) { return n > 0; })) return false;
-  if (!npopped_[worker] && g < k.homes.size() && k.homes[g]) return false;  // the faster unit may leave these to this one
-  const double here = k.ns[g] + std::max(0.0, free_at(worker, now) - now);
-  uint32_t idle = 0;
-  for (uint32_t o = 0; o < served.groups.size() && o < TaskKinds::kGroups; ++o) {
-    if ((o == g && !npopped_[worker]) || !(k.ns[o] > 0 && k.ns[o] < here * kClear)) continue;
-    if (o >= idle_.size() || idle_[o] <= 0) continue;
-    const uint32_t spaces[2] = {served.groups[g].space, served.groups[o].space};
-    float way[2] = {};
-    if (o != g) models_->transfer_ns(host_, &t, 1, spaces, 2, way);
-    if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += idle_in(served, o);
+  const bool ahead = !is_idle(worker);
+  const auto ngroups = static_cast<uint32_t>(
+      std::min({served.groups.size(), k.ns.size(), idle_.size(), std::size_t{TaskKinds::kGroups}}));
+  uint32_t groups[TaskKinds::kGroups], spaces[TaskKinds::kGroups], n = 0, most = 0;
+  for (uint32_t o = 0; o < ngroups; ++o) {
+    if (!k.known_at(o) || (!ahead && (o == g || !k.fast_on(o) || idle_[o] <= 0 || k.declined >> o & 1))) continue;
+    groups[n] = o, spaces[n++] = served.groups[o].space;
+    most += ahead ? served.groups[o].count : static_cast<uint32_t>(idle_[o]);
   }
-  return k.nready <= idle && (!npopped_[worker] || will_pop_again(worker));
+  if (k.nready > most) return false;
+  if (!ahead && g < k.homes.size() && k.homes[g]) return false;  // the faster unit may leave these to this one
+  const consort_task *const t = k.ready.front()->task;
+  const double wait = std::max(0.0, free_at(worker, now) - now);
+  float way[TaskKinds::kGroups] = {};
+  models_->transfer_ns(host_, &t, 1, &served.groups[g].space, 1, way);
+  const double here = (std::max<double>(wait, way[0]) + k.ns[g]) * kClear;
+  way[0] = 0;
+  const auto sooner = [&] {  // units that end a task sooner, up to the number of tasks
+    uint32_t units = 0;
+    for (uint32_t i = 0; i < n && units < k.nready; ++i) {
+      const uint32_t o = groups[i];
+      const double left = here - k.ns[o] - std::max(way[i], 0.0f);
+      if (left <= 0) continue;
+      if (idle_[o] > 0) units += idle_in(served, o);
+      if (ahead) units += free_before(served, o, now, left, k.nready);
+    }
+    return units;
+  };
+  if (sooner() < k.nready) return false;  // even if all data are there: spares the query
+  models_->transfer_ns(host_, &t, 1, spaces, n, way);
+  return sooner() >= k.nready;
 }
 
 inline LateBinding::Found LateBinding::most_urgent(const WorkerGroups &served, uint32_t worker, double now, double near, uint32_t look,
@@ -153,17 +199,20 @@ inline LateBinding::Found LateBinding::most_urgent(const WorkerGroups &served, u
     s.look_at(i, floor);
   }
   // Takes a task left to others rather than being idle.
-  for (uint32_t i = 0; leaves && !s.best.node && !npopped_[worker] && i < kinds_.all().size(); ++i)
+  for (uint32_t i = 0; leaves && !s.best.node && is_idle(worker) && i < kinds_.all().size(); ++i)
     if (kinds_[i].open) s.look_at(i, -1);
   return s.best;
 }
 
-inline uint32_t LateBinding::vacant(const WorkerGroups &served, const Kind &k) const noexcept {
+inline uint32_t LateBinding::vacant(const WorkerGroups &served, const Kind &k, double ns, double now) const noexcept {
   uint32_t n = 0;
   for (uint32_t g = 0; g < served.groups.size() && g < TaskKinds::kGroups; ++g) {
     if (!k.fast_on(g)) continue;
-    for (uint32_t i = served.groups[g].first; i < served.groups[g].first + served.groups[g].count; ++i)
-      if (const uint32_t npopped = npopped_[served.order[i]]; npopped < ahead_) n += ahead_ - npopped;
+    for (uint32_t i = served.groups[g].first; i < served.groups[g].first + served.groups[g].count; ++i) {
+      const uint32_t worker = served.order[i];
+      double end = std::max(now, free_at(worker, now)) - now + k.ns[g];
+      for (uint32_t npopped = npopped_[worker]; npopped < ahead_ && end <= ns; ++npopped, end += k.ns[g]) ++n;
+    }
   }
   return n;
 }

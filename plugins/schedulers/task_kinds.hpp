@@ -21,6 +21,7 @@ struct alignas(64) Kind {                        // fields read by every decisio
   bool lacks = false;                            // some eligible group has no time
   Ready ready;
   uint64_t fast_groups = 0, knowing = 0, able = 0;     // bit sets of the first kGroups groups, as below
+  uint64_t declined = 0;                         // of these: an idle unit found nothing here since the last push
   uint64_t footprint = 0, where = 0, bytes = 0;  // bytes: all operands of one task
   uint32_t codelet = CONSORT_NONE, seen = 0;
   std::vector<float> ns;                         // by group; NaN: unknown
@@ -28,6 +29,7 @@ struct alignas(64) Kind {                        // fields read by every decisio
   std::vector<uint64_t> masks;                   // by group: implementations; 0: not eligible
   std::vector<uint32_t> homes;                   // by group: ready tasks that end first there (late_binding_home.hpp)
   std::vector<uint32_t> learning;                // by group: tasks popped without a known time, unfinished
+  std::vector<float> tried_ns;                   // by group: time of the last such task; believed until models know. 0: none
 
   static constexpr uint32_t kGroups = 64;        // further groups have no times, and the eligibility of their class
   bool is_of(const consort_task *t, uint64_t size) const noexcept {  // size: size_of() the task
@@ -105,6 +107,13 @@ class TaskKinds {
   uint32_t times() const noexcept { return times_; }  // changes with every best_ns
   void reserve(const WorkerGroups &);                     // reserves space for reload() with these groups. May throw
   void reload(const WorkerGroups &) noexcept;        // queries all kinds for new groups, after reserve()
+  // A task of a kind without a time on the group took so long there.
+  void tried(const WorkerGroups &served, uint32_t kind, uint32_t g, float ns) noexcept {
+    Kind &k = all_[kind];
+    k.tried_ns[g] = ns;
+    k.seen = 0;  // queried again with the next task
+    if (const Node *n = k.ready.front()) refresh(served, k, n->task);
+  }
   void weigh(const Weights &w) noexcept { weights_ = w; }  // to be called before the first kind
 
  private:
@@ -128,11 +137,13 @@ inline void TaskKinds::clear(const WorkerGroups &served, Kind &k) noexcept {
   k.ns.assign(n, NAN);
   k.masks.assign(n, 0);
   k.learning.assign(n, 0);
+  k.tried_ns.assign(n, 0);
   k.homes.assign(n, 0);
   k.class_ns.assign(served.members.nclasses, 0);
   for (uint32_t g = 0; g < n; ++g) k.masks[g] = served.members.nclasses == 1 || (k.where >> served.groups[g].klass & 1);
   k.best_ns = 0;
   k.seen = 0;
+  k.declined = 0;
   ++times_;
   k.update_masks();
 }
@@ -142,6 +153,7 @@ inline void TaskKinds::make_room(const WorkerGroups &served, Kind &k) {
   k.ns.reserve(n);
   k.masks.reserve(n);
   k.learning.reserve(n);
+  k.tried_ns.reserve(n);
   k.homes.reserve(n);
   k.class_ns.reserve(served.members.nclasses);
 }
@@ -206,7 +218,8 @@ inline void TaskKinds::refresh(const WorkerGroups &served, Kind &k, const consor
   std::array<float, kGroups> units{};
   for (uint32_t g = 0; g < n; ++g) {
     k.masks[g] = any ? fits[g] : masks[g];
-    k.ns[g] = k.masks[g] && ns[g] > 0 ? ns[g] : NAN;
+    const float tried = std::isnan(ns[g]) && k.tried_ns[g] > 0 ? k.tried_ns[g] : ns[g];
+    k.ns[g] = k.masks[g] && tried > 0 ? tried : NAN;
     if (!(k.ns[g] > 0)) continue;
     if (k.best_ns == 0 || k.ns[g] < k.best_ns) k.best_ns = k.ns[g];
     const Group &group = served.groups[g];

@@ -14,6 +14,7 @@
 #include <consort/replay.h>
 #include <consort/reports.h>
 #include <consort/settings.h>
+#include <consort/submitters.h>
 #include <consort/teams.h>
 
 #include "api/harness.hpp"
@@ -90,7 +91,7 @@ T sized() {
 
 #define CONSORT_STOP_CALL(name, ...) {name, [](Scene &s) -> consort_status { (void)s; __VA_ARGS__ }}
 
-// A call of a job: how it is refused depends on what other threads do with the job.
+// A call of a job, or of a submitter: how it is refused depends on what other threads do with the job or the number.
 inline consort_status joined(consort_status s) { return s == CONSORT_E_STOPPED ? s : CONSORT_OK; }
 
 inline const std::vector<StopCall> &stop_calls() {
@@ -102,6 +103,8 @@ inline const std::vector<StopCall> &stop_calls() {
                         return consort_submit_list(s.rt, list, 2, nullptr, nullptr);),
       CONSORT_STOP_CALL("task_wait", consort_task_id t{0}; const consort_status sent = Desc(s.codelet).to(s.rt, &t);
                         return sent < 0 ? sent : consort_task_wait(s.rt, t, kLong, 0);),
+      CONSORT_STOP_CALL("submitter", const consort_status in = consort_submitter_enter(s.rt, 0, 1);
+                        return joined(in < 0 ? in : consort_submitter_leave(s.rt));),
       CONSORT_STOP_CALL("task_cancel", return consort_task_cancel(s.rt, s.done);),
       CONSORT_STOP_CALL("task_state", return consort_task_state(s.rt, s.done);),
       CONSORT_STOP_CALL("wait_all", const consort_status sent = s.submit(s.codelet);

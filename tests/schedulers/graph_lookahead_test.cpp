@@ -127,9 +127,84 @@ TEST(Lookahead, SlowUnitsTakeTasksThatDelayNothing) {
   EXPECT_EQ(taken_by_slow(2, true), 0u);
   EXPECT_EQ(taken_by_slow(8, true), 0u);   // 8 of them take 2 ms on all units together, one takes 3 there
   EXPECT_EQ(taken_by_slow(40, true), 2u);
-  EXPECT_EQ(taken_by_slow(40, false), 0u);  // the number of coming tasks is unknown
+  EXPECT_EQ(taken_by_slow(8, false), 0u);  // they end on the fast one after 2.4 ms
+  EXPECT_EQ(taken_by_slow(40, false), 2u) << "the last of them would end on the fast one after 12 ms";
   EXPECT_EQ(taken_by_slow(40, true, 2 * kMiB), 2u);
-  EXPECT_EQ(taken_by_slow(40, true, 8 * kMiB), 0u) << "their data are there too late";
+  EXPECT_EQ(taken_by_slow(40, true, 16 * kMiB), 0u) << "their data are there too late";
+}
+
+// Three tasks, two fast units. The second unit has 300 us of work left, the first one 100 us: the first one ends the third task sooner.
+TEST(Lookahead, BusyUnitLeavesTaskToUnitThatEndsItSooner) {
+  VirtualMachine v(kPolicy, machine(0, 2));
+  const Graph g = independent(3, 3);
+  v.load(g);
+  v.push(CONSORT_NONE, {0, 1});
+  const uint32_t first = v.pop(0);
+  ASSERT_NE(first, CONSORT_NONE);
+  start(v, 0, first);
+  v.plugin.set_clock(1 + 200'000);
+  const uint32_t second = v.pop(1);
+  ASSERT_NE(second, CONSORT_NONE);
+  start(v, 1, second);
+  v.push(CONSORT_NONE, {2});
+  EXPECT_EQ(v.pop(1), CONSORT_NONE);
+  EXPECT_EQ(v.pop(0), 2u);
+}
+
+// A slow unit takes a task that it ends sooner than the fast one, which has work for longer.
+TEST(Lookahead, SlowUnitTakesTaskThatItEndsSooner) {
+  VirtualMachine v(kPolicy, machine(1, 1));
+  const Graph g = independent(2, 4);  // 600 us on the slow one, 300 on the fast one
+  v.load(g);
+  v.push(CONSORT_NONE, {0});
+  ASSERT_EQ(v.pop(1), 0u);
+  start(v, 1, 0);
+  v.push(CONSORT_NONE, {1});
+  v.plugin.set_clock(1 + 100'000);
+  EXPECT_EQ(v.pop(0), CONSORT_NONE) << "the fast one ends it after 500 us";
+  Machine longer = machine(1, 1);
+  longer.ns[3][1] = 1000 * kUs;
+  VirtualMachine other(kPolicy, longer);
+  Graph two;
+  two.add(3, {{0, CONSORT_M_RW}});
+  two.add(4, {{1, CONSORT_M_RW}});
+  other.load(two);
+  other.push(CONSORT_NONE, {0});
+  ASSERT_EQ(other.pop(1), 0u);
+  start(other, 1, 0);
+  other.push(CONSORT_NONE, {1});
+  EXPECT_EQ(other.pop(1), CONSORT_NONE) << "it would end here after 1300 us";
+}
+
+// The datum is in the third unit's memory. The second one leaves the task to it, unless it found nothing: it may sleep.
+TEST(Lookahead, IdleUnitLeavesTaskToIdleUnitWithTheData) {
+  const Graph g = independent(1, 3, kMiB);
+  VirtualMachine v(kPolicy, machine(0, 3));
+  v.load(g);
+  v.set_valid(0, 0b1000);
+  v.push(CONSORT_NONE, {0});
+  EXPECT_EQ(v.pop(1), CONSORT_NONE);
+  EXPECT_EQ(v.pop(2), 0u);
+  VirtualMachine other(kPolicy, machine(0, 3));
+  other.load(g);
+  other.set_valid(0, 0b0100);
+  other.push(CONSORT_NONE, {0});
+  EXPECT_EQ(other.pop(2), CONSORT_NONE);
+  other.set_valid(0, 0b1000);
+  EXPECT_EQ(other.pop(1), 0u);
+}
+
+// A popped task that fails before it starts ends without a report. Its worker is idle then, and takes what idle workers take.
+TEST(Lookahead, WorkerOfUnstartedTaskCountsAsIdle) {
+  Machine m = machine(4, 1);
+  m.tells_ways = true;
+  VirtualMachine v(kPolicy, m);
+  const Graph g = independent(200, 4, 4096);
+  v.load(g);
+  submit(v);
+  v.push(CONSORT_NONE, {0, 1});
+  ASSERT_EQ(v.pop(4), 0u);
+  EXPECT_EQ(v.pop(4), 1u);
 }
 
 // The path behind a task takes longer on a slower unit, so its data get a higher rank.

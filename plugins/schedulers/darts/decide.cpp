@@ -70,17 +70,18 @@ bool Instance::short_of(uint32_t space) const noexcept {
 
 Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, double now) noexcept {
   const uint32_t g = served.group_of[worker];
-  if (!npopped_[worker] && finds_nothing(g, now)) return {};
-  if (const Found f = unknown(g); f.node) return f;
+  const bool idle = is_idle(worker);
+  if (idle && finds_nothing(g, now)) return {};
+  if (const Found f = unknown(served, g, now); f.node) return f;
   int32_t priority = std::numeric_limits<int32_t>::min();
   bool any = false;
-  if (npopped_[worker] && leaves_to_others(served, g) && will_pop_again(worker)) return {};
+  if (!idle && leaves_to_others(served, g)) return {};
   for (const Kind &k : kinds_.all())
     if (open(served, k, g)) any = true, priority = std::max(priority, k.ready.front()->priority);
   if (!any) {
-    Found f = npopped_[worker] ? Found{} : task_at_home(g);
-    if (!npopped_[worker] && !f.node) f = slack_task(served, g, now, 1);
-    if (!f.node && !npopped_[worker]) found_nothing(g, now);
+    Found f = idle ? task_at_home(g) : Found{};
+    if (idle && !f.node) f = slack_task(served, g, now, 1);
+    if (!f.node && idle) found_nothing(g, now);
     return f;
   }
   if (g < kGroups && short_of(served.groups[g].space)) {
@@ -95,7 +96,7 @@ Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, do
 bool Instance::would_take(const WorkerGroups &served, uint32_t g, double now) noexcept {
   for (const Kind &k : kinds_.all())
     if (open(served, k, g)) return true;
-  return unknown(g).node || task_at_home(g).node || slack_task(served, g, now, 1).node;
+  return unknown(served, g, now).node || task_at_home(g).node || slack_task(served, g, now, 1).node;
 }
 
 // A worker with a task takes no second one that could be an idle worker's first.

@@ -75,7 +75,7 @@ Node *Instance::open(const WorkerGroups &served, Kind &k, uint32_t g, double *le
 // class, the least urgent task for a slow one.
 Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, double now) noexcept {
   const uint32_t g = served.group_of[worker], klass = served.groups[g].klass;
-  if (const Found f = unknown(g); f.node) return f;
+  if (const Found f = unknown(served, g, now); f.node) return f;
   struct Open {
     Node *node;
     uint32_t kind, place;
@@ -83,9 +83,10 @@ Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, do
   } some[TaskKinds::kMost];
   uint32_t n = 0, place = Orders::kUnnamed;
   double left = -1, most = 0;
+  const bool idle = is_idle(worker);
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     Kind &k = kinds_[i];
-    if (npopped_[worker] && !k.fast_on(g)) continue;
+    if (!idle && !k.fast_on(g)) continue;
     Node *node = open(served, k, g, &left, now);
     if (!node) continue;
     const Open o{node, i, place_of(i, klass), advantage(served, k, klass)};
@@ -123,7 +124,7 @@ bool Instance::would_take(const WorkerGroups &served, uint32_t g, double now) no
   double left = -1;
   for (Kind &k : kinds_.all())
     if (open(served, k, g, &left, now)) return true;
-  return unknown(g).node;
+  return unknown(served, g, now).node;
 }
 
 }  // namespace heteroprio
