@@ -18,7 +18,7 @@ struct Settings {
   uint32_t look = 64;   // tasks of a kind that are compared
   uint32_t ahead = 2;   // tasks in flight on a fast unit
   double beta = 1;      // weight of transfer time
-  policies::Urgency urgency{.strict = false, .worth = 1, .homes = true};
+  policies::Urgency urgency{.strict = false, .worth = 0.1, .homes = true};
   policies::Weights weights;
 };
 

@@ -25,7 +25,7 @@ constexpr consort_param params[] = {
     {"look", "u32", "64", "1..64", "tasks of a kind that are compared for their data"},
     {"ahead", "u32", "2", "1..16", "long tasks that a worker holds at a time"},
     {"beta", "f64", "1", "0..1e6", "weight of transfer time"},
-    {"priority", "f64", "1", "0..1e6", "worth of the highest priority: rank, in run times of the task"},
+    {"priority", "f64", "0.1", "0..1e6", "worth of the highest priority: rank, in run times of the task"},
     {"strict", "bool", "false", nullptr, "a task precedes all tasks of lower priority"},
     POLICY_PARAM_WEIGHTS,
 };
