@@ -87,6 +87,31 @@ TEST(Queue, BatchWakesOneWorkerOfEachClass) {
   }
 }
 
+// The first unit's queue has as many ops in flight as it takes; the second unit sleeps.
+TEST(Queue, FullQueueKeepsNoTaskFromAnother) {
+  static std::atomic<int> begun, ended;
+  static std::atomic<bool> open;
+  begun = ended = 0;
+  open = false;
+  const auto wait = [](const consort_call *) -> consort_status {
+    for (++begun; !open;) std::this_thread::sleep_for(1ms);
+    return CONSORT_OK;
+  };
+  const auto count = [](const consort_call *) -> consort_status { return ++ended, CONSORT_OK; };
+  StreamMachine m({{"stream.units", "2"}, {"stream.depth", "1"}, {"scheduler", "eager"}, {"spin_us", "0"}}, "1");
+  const consort_codelet_id held = on(*m.rt, "stream", wait), other = on(*m.rt, "stream", count);
+  for (int round = 1; round <= 5; ++round) {
+    open = false;
+    Desc(held).must(*m.rt);
+    ASSERT_TRUE(eventually([&] { return begun == round; }));
+    ASSERT_TRUE(settled());
+    Desc(other).must(*m.rt);
+    EXPECT_TRUE(eventually([&] { return ended == round; })) << "round " << round;
+    open = true;
+    ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+  }
+}
+
 TEST(Queue, WorkerSleepsWhileItsDeviceWorks) {
   StreamMachine m(Pairs{{"stream.latency_ns", "100000000"}});
   uint64_t x = 1;
