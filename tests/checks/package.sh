@@ -64,10 +64,11 @@ places() { # where things lie, one path a line of the packages together
   triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
   for deb in "$out"/*.deb; do dpkg-deb -c "$deb" | awk '{ print $6 }'; done | sort >"$work/paths"
   for path in "lib/$triplet/libconsort.so.0" "lib/$triplet/libconsort.so" "lib/$triplet/consort/plugins/cpu.so" \
-    "lib/$triplet/pkgconfig/consort.pc" "lib/$triplet/cmake/Consort/ConsortConfig.cmake" include/consort/consort.h \
-    bin/consort share/man/man1/consort.1.gz share/man/man1/consort-doctor.1.gz share/bash-completion/completions/consort \
-    share/zsh/vendor-completions/_consort share/fish/vendor_completions.d/consort.fish \
-    share/doc/consort-doc/html/index.html share/doc/consort-doc/examples/hello/hello.cpp; do
+    "lib/$triplet/consort/plugins/shm.so" "lib/$triplet/pkgconfig/consort.pc" "lib/$triplet/cmake/Consort/ConsortConfig.cmake" \
+    include/consort/consort.h include/consort/distributed.h bin/consort share/man/man1/consort.1.gz \
+    share/man/man1/consort-doctor.1.gz share/man/man1/consort-run.1.gz share/bash-completion/completions/consort \
+    share/zsh/vendor-completions/_consort share/fish/vendor_completions.d/consort.fish share/doc/consort-doc/html/index.html \
+    share/doc/consort-doc/html/changelog.html share/doc/consort-doc/examples/hello/hello.cpp; do
     grep -qx "./usr/$path" "$work/paths" || { echo "no /usr/$path"; return 1; }
   done
   ! grep -vE '/$' "$work/paths" | sort | uniq -d | grep . # no file in two packages
@@ -89,6 +90,7 @@ step "paths" places
 step "the library depends on its plugins, of its ABI" depends libconsort0 'consort-plugins \(<< 0\.2~\)'
 step "the command depends on the library, of its ABI" depends consort-tools 'libconsort0 \(<< 0\.2~\)'
 step "the plugins depend on hwloc" depends consort-plugins 'libhwloc15.*'
+step "the plugins depend on nettle" depends consort-plugins 'libnettle.*'
 step "the bound depends on its solver" depends consort-plugin-bound 'libglpk40.*'
 step "a clean system" mmdebstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$work/root.tar"
 
