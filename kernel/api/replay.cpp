@@ -207,7 +207,7 @@ consort_status consort_recording_set_data(consort_runtime *shell, consort_record
     }
     replace_datum(rt, r, *from, *to);
     if (r.captured) r.captured->replace(*from, *to);
-    use.datum = to;  // the next replay claims it: the index is among the loose ones
+    use.datum = to;  // the next replay claims it: its index is in `loose`
     use.id = now.v;
     if (name.empty()) r.names.erase(place);
     else r.names[place] = std::move(name);

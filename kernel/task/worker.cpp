@@ -23,12 +23,12 @@ void Worker::give_up() noexcept {
 
 bool Worker::try_lease(ThreadState &thread, bool for_now) noexcept {
   uint32_t free = token::kFree;
-  if (leased_to(thread)) {  // leased
+  if (leased_to(thread)) {
     thread.lease = this;
     return true;
   }
-  // A worker called by a gang is not leased: its own thread must join. A waiting thread may, since it may be the only
-  // one to step it.
+  // A worker that a gang has called is not leased: its own thread must join. A waiting thread may lease it, because that
+  // thread may be the only one that steps the worker.
   const auto wanted = [&]() noexcept { return !for_now && called.load(std::memory_order_relaxed); };
   if (has_queue || wanted() || token.load(std::memory_order_relaxed) != free ||
       !token.compare_exchange_strong(free, token::lease(thread.id), std::memory_order_acquire,

@@ -3,8 +3,10 @@
   1. no word of tests/words.txt, as a whole word or as a part of an identifier, in code or comment;
   2. no string literal that is the name of a plugin of plugins/: the kernel asks for a plugin by its properties.
 
-Sources name things, not persons. One rule for kernel/, sdk/, plugins/ and tools/:
-  3. no word of PERSONS in a comment or an identifier: a comment's subject is a thing of the program (the worker, the copy)."""
+Sources name things, not persons. Two rules, the first for kernel/, sdk/, plugins/ and tools/:
+  3. no word of PERSONS in a comment or an identifier: a comment's subject is a thing of the program (the worker, the copy);
+  4. in texts (string literals there, pages, rules of plugins) none of PERSONS but who and whom: a text may speak of the user.
+     The log of decisions (docs/decisions) stays as it was written."""
 import re
 import sys
 from pathlib import Path
@@ -12,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PERSONS = {'who', 'whom', 'whoever', 'somebody', 'someone', 'anybody', 'anyone', 'nobody', 'everybody', 'everyone'}
 THOSE = re.compile(r'\bthose (?:that|who)\b', re.IGNORECASE)
-LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')  # texts may speak of the user
+LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+IN_TEXTS = re.compile(r'\b(' + '|'.join(sorted(PERSONS - {'who', 'whom'})) + r')\b', re.IGNORECASE)
 
 
 def read_words():
@@ -45,11 +48,18 @@ def persons():
     faults = {}
     for file in files:
         for number, line in enumerate(file.read_text().splitlines(), 1):
+            told = [hit for text in LITERAL.findall(line) for hit in IN_TEXTS.findall(text)]
             line = LITERAL.sub('""', line)
-            hits = [w for w in re.findall(r'[A-Za-z_]\w*', line) if not PERSONS.isdisjoint(parts(w))] + THOSE.findall(line)
+            hits = told + [w for w in re.findall(r'[A-Za-z_]\w*', line) if not PERSONS.isdisjoint(parts(w))] + THOSE.findall(line)
             for hit in hits:
                 faults.setdefault(file, []).append(f'{file.relative_to(ROOT)}:{number}: "{hit}" is a person')
-    return len(files), faults
+    pages = [p for p in [*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md'), *(ROOT / 'sdk/rules').glob('*.toml')]
+             if 'decisions' not in p.parts]
+    for file in sorted(pages):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            for hit in IN_TEXTS.findall(line):
+                faults.setdefault(file, []).append(f'{file.relative_to(ROOT)}:{number}: "{hit}" is a person')
+    return len(files) + len(pages), faults
 
 
 def main():

@@ -85,7 +85,7 @@ const Case kCases[] = {
     {"reductions",
      "rt.reduction(x, 0, std::plus<>{}); rt.reduction(m, 1.0, [](float a, float b) { return a * b; }); rt.submit(zero, redux(x));", nullptr},
     {"reduction_of_a_vector", "std::vector<float> v; rt.reduction(v, 0.f, std::plus<>{});", "x is no datum; register it first"},
-    {"reduction_of_const", "rt.reduction(fixed, 0.f, std::plus<>{});", "x was registered as const, nobody may write it"},
+    {"reduction_of_const", "rt.reduction(fixed, 0.f, std::plus<>{});", "x was registered as const: it cannot be written"},
     {"reduction_of_a_token", "auto t = rt.token(); rt.reduction(t, 0.f, std::plus<>{});", "a token has no contents"},
     {"reduction_from_a_text", "rt.reduction(x, \"0\", std::plus<>{});", "the neutral value does not convert"},
     {"reduction_by_one_value", "rt.reduction(x, 0.f, [](float a) { return a; });", "the operation takes two elements"},

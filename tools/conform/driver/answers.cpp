@@ -37,7 +37,7 @@ CONFORM_CASE(D, 1, behaviour, opens_all_it_counts) {
     }
     t.check(ops.count(p.self()) == n, "count answers %u while all %u devices are open", ops.count(p.self()), n);
     for (uint32_t i = 0; i < n; ++i) {
-      t.doing("close of a device that nobody asked anything");
+      t.doing("close of a device before any other call");
       ops.close(devices[last_first ? n - 1 - i : i]);
     }
   }
@@ -106,7 +106,7 @@ CONFORM_CASE(D, 4, behaviour, links_are_its_own) {
   for (const Devices::Link &l : devices.links()) {
     const char *from = devices.spaces()[l.src].name.c_str(), *to = devices.spaces()[l.dst].name.c_str();
     const consort_link_desc &d = l.desc;
-    t.check(l.src != devices.stranger() && l.dst != devices.stranger(), "it offers a path from %s to %s, which is a space of nobody it knows",
+    t.check(l.src != devices.stranger() && l.dst != devices.stranger(), "it offers a path from %s to %s, which is a space of no device that it knows",
             from, to);
     t.check(!(d.flags & ~kLinkFlags), "the link from %s to %s has flags 0x%x, which mean nothing", from, to, d.flags & ~kLinkFlags);
     t.check(l.grain() <= l.longest() && is_power_of_two(l.grain()), "the link from %s to %s takes runs of at most %llu bytes, aligned to %llu",
@@ -125,7 +125,7 @@ CONFORM_CASE(D, 4, behaviour, links_are_its_own) {
     if (s.is_own())
       t.check(std::any_of(devices.links().begin(), devices.links().end(),
                           [&](const Devices::Link &l) { return l.src == s.desc.id || l.dst == s.desc.id; }),
-              "no path leads to or from %s: nobody can use it", s.name.c_str());
+              "no path leads to or from %s: no copy can use it", s.name.c_str());
 }
 
 }  // namespace conform

@@ -45,7 +45,7 @@ CONFORM_CASE(D, 32, threads, no_end_slips_through_an_arm_that_stands) {
   Plugin p(t);
   Devices devices(t, p);
   if (!(devices.ops().flags & CONSORT_DRV_FD)) t.skip("it does not say CONSORT_DRV_FD");
-  if (p.has_flag(CONSORT_PF_VIRTUAL)) t.skip("it says CONSORT_PF_VIRTUAL: nothing ends while nobody calls");
+  if (p.has_flag(CONSORT_PF_VIRTUAL)) t.skip("it says CONSORT_PF_VIRTUAL: nothing ends without a call");
   const Devices::Unit *unit = nullptr;
   for (const Devices::Unit &u : devices.units())
     if (!(u.desc.flags & CONSORT_UNIT_INLINE) && !unit) unit = &u;

@@ -133,7 +133,7 @@ CONFORM_CASE(D, 61, perf, links_do_what_they_say) {
              static_cast<double>(l.desc.bytes_per_s) * 1e-9);
     t.check(least < kUnlike * told_s, "%llu bytes from %s to %s take %.3f ms at best; by what the link says %.3f ms",
             static_cast<unsigned long long>(n), from, to, least * 1e3, told_s * 1e3);
-    t.check(best > told_s / kUnlike, "%llu bytes from %s to %s take %.3f ms at best; by what the link says %.3f ms: nobody will take this path",
+    t.check(best > told_s / kUnlike, "%llu bytes from %s to %s take %.3f ms at best; by what the link says %.3f ms: no copy will take this path",
             static_cast<unsigned long long>(n), from, to, best * 1e3, told_s * 1e3);
   }
   if (!told) t.skip("none of its links says how fast it is, or takes enough bytes to tell");

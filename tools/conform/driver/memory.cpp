@@ -118,7 +118,7 @@ CONFORM_CASE(D, 7, behaviour, refuses_what_it_cannot) {
     t.check(plain >= 0, "alloc of %llu bytes in %s answers %d: %s", big(usual), s.name.c_str(), plain, p.host().failure().c_str());
     for (const uint32_t bit : {20u, 31u}) {
       const consort_status status = ask(usual, 1u << bit);
-      t.check(status == CONSORT_E_UNSUPPORTED, "alloc in %s with flag 0x%x, which nobody knows, answers %d, not %d (E_UNSUPPORTED)",
+      t.check(status == CONSORT_E_UNSUPPORTED, "alloc in %s with the unknown flag 0x%x answers %d, not %d (E_UNSUPPORTED)",
               s.name.c_str(), 1u << bit, status, CONSORT_E_UNSUPPORTED);
     }
     for (const uint64_t bytes : {uint64_t{1} << 60, uint64_t{UINT64_MAX} - 5}) {

@@ -241,12 +241,12 @@ CONFORM_CASE(D, 18, behaviour, refuses_what_it_does_not_know) {
     consort_op ops[9];
     for (int k = 0; k < 9; ++k) ops[k] = op_of(k % 2 ? kUnknown[k / 2] : uint16_t{CONSORT_OP_MARK});
     std::vector<size_t> entries;
-    t.doing("ops of kinds that nobody knows, between marks");
+    t.doing("ops of unknown kinds, between marks");
     for (const consort_op &op : ops) entries.push_back(q->send(op));
     q->wait();
     for (int k = 0; k < 9; ++k) {
       const consort_status status = (*q)[entries[static_cast<size_t>(k)]].done.status;
-      if (k % 2) t.check(status < 0, "an op of kind %u, which nobody knows, ends with %d", ops[k].kind, status);
+      if (k % 2) t.check(status < 0, "an op of the unknown kind %u ends with %d", ops[k].kind, status);
       else t.check(status == CONSORT_OK, "a mark beside an op that is refused ends with %d", status);
     }
   }
@@ -259,14 +259,14 @@ CONFORM_CASE(D, 18, behaviour, copies_beside_it_are_made) {
     DeviceQueue q(devices, l.device);
     const uint64_t n = std::min(l.longest(), uint64_t{1024}) / l.grain() * l.grain();
     Store src(devices, l.src, n), dst(devices, l.dst, n);
-    t.doing("a copy behind an op of kind 200, which nobody knows");
+    t.doing("a copy behind an op of the unknown kind 200");
     q.send(op_of(200));
     const consort_copy c{l.src, l.dst, src.at(), dst.at(), n, {1, 1}, {0, 0}, {0, 0}};
     const size_t copied = q.send(copy_op(c));
     q.wait();
     t.need(q[copied].done.status == CONSORT_OK, "a copy behind an op of kind 200 ends with %d", q[copied].done.status);
     apply(c, src, dst);
-    dst.holds("a copy behind an op of kind 200, which nobody knows");
+    dst.holds("a copy behind an op of the unknown kind 200");
   }
 }
 

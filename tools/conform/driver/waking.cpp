@@ -134,7 +134,7 @@ CONFORM_CASE(D, 34, threads, is_quiet_where_nothing_is_done) {
       quiet = s == CONSORT_OK && !is_readable(fd, 5);
       if (s != CONSORT_OK) usleep(1000);
     }
-    t.check(quiet, "with nothing in flight %s, 200 times in a row: whoever sleeps there spins",
+    t.check(quiet, "with nothing in flight %s, 200 times in a row: a thread that sleeps there spins",
             s == CONSORT_OK ? "the descriptor is readable after arm() said OK" : "arm() answers no OK");
   }
 }

@@ -23,7 +23,7 @@ CONFORM_CASE(P, 2, abi, needs_nothing_of_ours) {
   for (const std::string &library : file.needed())
     t.check(!library.starts_with("libconsort"), "needs the library %s", library.c_str());
   for (const std::string &name : file.missing())
-    t.check(!name.starts_with("consort_"), "needs somebody who provides %s", name.c_str());
+    t.check(!name.starts_with("consort_"), "needs a library with the symbol %s", name.c_str());
 }
 
 CONFORM_CASE(P, 3, abi, carries_a_note) {

@@ -69,7 +69,7 @@ CONFORM_CASE(P, 41, life, two_live_side_by_side) {
     (first_ends_first ? a : b).reset();
     t.doing("get() of the one that is left");
     const Plugin &left = first_ends_first ? *b : *a;
-    left.manifest().get(left.self(), "com.example.nobody/1");
+    left.manifest().get(left.self(), "com.example.nothing/1");
   }
 }
 

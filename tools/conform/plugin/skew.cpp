@@ -52,7 +52,7 @@ CONFORM_CASE(P, 32, skew, takes_a_longer_host) {
 
 CONFORM_CASE(P, 33, skew, knows_no_unknown_id) {
   const Plugin p(t);
-  for (const char *id : {"", "x", "consort.sched/999", "com.example.nobody/1", "consort.", "CONSORT.SCHED/1",
+  for (const char *id : {"", "x", "consort.sched/999", "com.example.nothing/1", "consort.", "CONSORT.SCHED/1",
                          "an id that is longer than any that was ever given to an ability of a plugin, to see that its length is looked at"}) {
     t.doing("get(\"%s\")", id);
     t.check(!p.manifest().get(p.self(), id), "get(\"%s\") answers something", id);

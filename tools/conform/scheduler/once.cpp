@@ -178,9 +178,9 @@ CONFORM_CASE(S, 19, behaviour, keeps_tasks_that_no_worker_can_run) {
   for (size_t k = 0; k < 40; ++k) tasks[k]->where = k % 2 ? 2 : 1, tasks.remember(k);
   t.check(i.push(CONSORT_NONE, tasks.range(0, 40)), "push refuses tasks of its own epoch");
   i.pop_all(members);
-  for (size_t k = 0; k < 40; k += 2) t.check(!tasks.is_in(k), "task %zu does not come out while others wait that nobody can run", k);
+  for (size_t k = 0; k < 40; k += 2) t.check(!tasks.is_in(k), "task %zu does not come out while others wait that no worker can run", k);
   const size_t back = i.drain(CONSORT_NEVER).size();
-  t.check(back == 20, "drain gives back %zu of 20 tasks that nobody could run", back);
+  t.check(back == 20, "drain gives back %zu of 20 tasks that no worker could run", back);
 }
 
 CONFORM_CASE(S, 16, behaviour, instances_are_apart) {

@@ -55,7 +55,7 @@ void push_beside_parked(Trial &t, uint32_t nparked) {
     Woken woken;
     t.doing("push of task %zu beside %zu that park", k, parked.size());
     t.check(i.push(CONSORT_NONE, tasks.range(k, k + 1), &woken), "push refuses tasks of its own epoch");
-    t.check(woken.has(0) && woken.k, "the wake set names nobody, while the tasks that the worker was handed before cannot start");
+    t.check(woken.has(0) && woken.k, "the wake set names no worker, while the tasks that the worker was handed before cannot start");
     i.pop_all();
     t.check(!tasks.is_in(k), "task %zu does not come out beside %zu that cannot start", k, parked.size());
   }

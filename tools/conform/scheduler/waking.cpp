@@ -70,7 +70,7 @@ void wake(Trial &t, std::vector<uint32_t> klass, bool told) {
     }
     for (consort_task *task : some)
       if (tasks.is_in(task->id)) {
-        t.check(false, "task %llu (where 0x%llx), pushed %s with %zu others, waits while everybody sleeps: the wake set named nobody who takes it",
+        t.check(false, "task %llu (where 0x%llx), pushed %s with %zu others, waits while all workers sleep: the wake set named no worker that takes it",
                 static_cast<unsigned long long>(task->id), static_cast<unsigned long long>(task->where),
                 from == CONSORT_NONE ? "by an outsider" : "by a worker", some.size() - 1);
         i.pop_all();

@@ -83,7 +83,7 @@ struct UnderWay {
 };
 
 void must_have_two(Trial &t, World &w) {
-  if (w.is_alone()) t.skip("it reaches nobody but itself");
+  if (w.is_alone()) t.skip("it reaches no other rank");
 }
 
 }  // namespace

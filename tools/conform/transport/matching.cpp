@@ -289,7 +289,7 @@ CONFORM_CASE(T, 17, behaviour, post_takes_a_prefix) {
     sent += n;
     if (n < batch.size()) break;
   }
-  t.figure("%llu messages of 100 bytes are taken while nobody polls", static_cast<unsigned long long>(sent));
+  t.figure("%llu messages of 100 bytes are taken while no rank polls", static_cast<unsigned long long>(sent));
   t.need(sent > 0, "post() takes nothing at all");
   for (uint64_t i = 0; i < sent; ++i) {  // all accepted messages arrive, and capacity returns
     const uint64_t r = w.post(w.b(), receive_of(w.a().number(), to.addr(), 100, 9));
@@ -322,7 +322,7 @@ CONFORM_CASE(T, 18, behaviour, what_is_cancelled_ends_once) {
   w.idle();
   t.check(to.is(0), "a receive that was cancelled takes a message");
   w.a().cancel(s);
-  t.doing("CANCEL of a SEND that nobody has received");
+  t.doing("CANCEL of a SEND without a receive");
   Block late(100'000, 0);
   w.idle();  // it may be too late to cancel: then it waits for its receive
   const consort_done *over = w.a().end_of(s);
@@ -389,7 +389,7 @@ CONFORM_CASE(T, 20, behaviour, memory_for_unreceived_messages_has_a_limit) {
   }
   w.idle();
   const unsigned long long more = kib() - std::min(before, kib());
-  t.check(more < (100 << 10), "%llu messages of 2 MiB that nobody receives take %llu MiB",
+  t.check(more < (100 << 10), "%llu messages of 2 MiB without a receive take %llu MiB",
           static_cast<unsigned long long>(sent), more >> 10);
   for (uint64_t i = 0; i < sent; ++i) w.end(w.b(), w.post(w.b(), receive_of(w.a().number(), to.addr(), kBytes, 6)));
   t.check(to.is(1), "a message that waited is not as it was sent");

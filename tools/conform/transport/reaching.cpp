@@ -87,7 +87,7 @@ CONFORM_CASE(T, 31, fault, no_byte_beyond_a_region) {
       const consort_done d = r.run(m);
       t.check(d.status < 0, "%llu bytes at %lld of a region of %llu end with status %d, not with an error",
               number(x.bytes), static_cast<long long>(x.from), number(n), d.status);
-      t.check(d.status != CONSORT_E_PEER_LOST, "who reaches too far loses the peer");
+      t.check(d.status != CONSORT_E_PEER_LOST, "a rank that reaches too far loses the peer");
       r.w.idle();
       t.check(r.is_around_kept(), "memory beside a region was written");
       t.check(large.is(0x77) && large.is_kept(), "memory beside a region was read");
@@ -174,7 +174,7 @@ CONFORM_CASE(T, 34, behaviour, a_notification_comes_after_its_bytes) {
             "a notification with tag 0x%llx comes with 0x%llx, though %u bits are promised", number(m.tag),
             number(d.tag), b.caps().notify_bits);
     t.check(r.w.end(r.w.a(), cookie).status == CONSORT_OK,
-            "a PUT that notifies does not end well for who has posted it");
+            "a PUT that notifies does not end well for its sender");
     r.w.idle();
     t.check(b.notes.size() == before + 1, "one PUT notifies %zu times", b.notes.size() - before);
   }
@@ -194,7 +194,7 @@ CONFORM_CASE(T, 35, behaviour, notifications_are_kept) {
   Reach r(t);
   r.w.must(CONSORT_TC_NOTIFY, "notifications");
   Rank &a = r.w.a(), &b = r.w.b();
-  if (r.w.is_alone()) t.skip("who puts polls, too");
+  if (r.w.is_alone()) t.skip("the rank that puts polls, too");
   uint64_t posted = 0;
   const uint64_t all = t.scaled(3000, 20'000);
   t.doing("%llu PUTs that notify a rank which does not poll", number(all));

@@ -93,7 +93,7 @@ CONFORM_CASE(T, 3, behaviour, a_peer_is_up_once) {
 
 CONFORM_CASE(T, 4, fault, connect_believes_nothing) {
   World w(t);
-  if (w.is_alone()) t.skip("it reaches nobody but itself");
+  if (w.is_alone()) t.skip("it reaches no other rank");
   const std::vector<unsigned char> good = w.b().address();
   w.a().disconnect(1);
   w.b().disconnect(0);

@@ -125,7 +125,7 @@ bool waits(const std::string &name) {
 CONFORM_CASE(T, 50, threads, two_ranks_in_two_threads) {
   World w(t);
   w.must(CONSORT_TC_TAGGED, "messages by tag");
-  if (w.is_alone()) t.skip("it reaches nobody but itself");
+  if (w.is_alone()) t.skip("it reaches no other rank");
   const uint64_t all = t.scaled(CONSORT_SAN ? 1000 : 3000, 30'000);
   t.doing("%llu messages each way between two threads", number(all));
   std::atomic<uint32_t> there{2};
@@ -142,7 +142,7 @@ CONFORM_CASE(T, 51, threads, a_peer_leaves_amid_messages) {
   for (uint64_t round = 0; round < rounds && !t.failed() && (round < 4 || t.has_time()); ++round) {
     World w(t);
     w.must(CONSORT_TC_TAGGED, "messages by tag");
-    if (w.is_alone()) t.skip("it reaches nobody but itself");
+    if (w.is_alone()) t.skip("it reaches no other rank");
     std::atomic<bool> gone{false};
     const uint64_t pace = t.random().below(40);
     t.doing("a peer that %s while messages come and go", round % 2 ? "closes" : "disconnects");
@@ -235,7 +235,7 @@ CONFORM_CASE(T, 52, behaviour, the_descriptor_says_when_to_poll) {
   const consort_status busy = arm();
   const uint32_t came = b.poll();
   t.check(busy == CONSORT_E_BUSY || came == 0,
-          "arm() answers %d, and then poll() has something: who sleeps in between is not woken", busy);
+          "arm() answers %d, and then poll() has something: a thread that sleeps in between is not woken", busy);
   w.end(b, r), w.end(w.a(), s);
 }
 
@@ -243,7 +243,7 @@ CONFORM_CASE(T, 53, threads, no_wake_is_lost) {
   World w(t);
   w.must(CONSORT_TC_FD, "a descriptor");
   w.must(CONSORT_TC_TAGGED, "messages by tag");
-  if (w.is_alone()) t.skip("it reaches nobody but itself");
+  if (w.is_alone()) t.skip("it reaches no other rank");
   const uint64_t rounds = t.scaled(400, 5000);
   t.doing("a message back and forth between two threads that sleep meanwhile");
   std::atomic<bool> over{false};
@@ -277,7 +277,7 @@ CONFORM_CASE(T, 53, threads, no_end_slips_through_an_arm_that_stands) {
   World w(t);
   w.must(CONSORT_TC_FD, "a descriptor");
   w.must(CONSORT_TC_TAGGED, "messages by tag");
-  if (w.is_alone()) t.skip("it reaches nobody but itself");
+  if (w.is_alone()) t.skip("it reaches no other rank");
   Rank &b = w.b();
   const int fd = b.ops().event_fd(b.raw());
   Stepper stepper(t.subject().path);

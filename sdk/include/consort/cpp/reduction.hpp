@@ -121,7 +121,7 @@ void set_reduction(const Ref &control, const Data<V> &x, const E &neutral, const
 template <class V, class T, class Op>
 void reduce(const Ref &control, const Data<V> &x, const T &neutral, const Op &op) {
   static_assert(!std::is_void_v<V>, "reduction(): a token has no contents to be united");
-  static_assert(!Layout<V>::is_const, "reduction(): x was registered as const, nobody may write it");
+  static_assert(!Layout<V>::is_const, "reduction(): x was registered as const: it cannot be written");
   using E = typename ElementOf<V>::type;
   if constexpr (!std::is_void_v<V> && !Layout<V>::is_const) {
     static_assert(std::is_convertible_v<const T &, E>, "reduction(): the neutral value does not convert to the datum's element");

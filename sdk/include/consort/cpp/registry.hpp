@@ -125,7 +125,7 @@ class Registry {
   template <class V, class W>
     requires(std::is_same_v<typename detail::Layout<V>::Const, typename detail::Layout<W>::Const>)
   Task copy(Data<V> &dst, const Data<W> &src, InGroup group = {}) {
-    static_assert(!detail::Layout<V>::is_const, "copy(): the destination was registered as const, nobody may write it");
+    static_assert(!detail::Layout<V>::is_const, "copy(): the destination was registered as const: it cannot be written");
     consort_task_id id{};
     consort_runtime *rt = control_.need();
     detail::check(consort_data_copy(rt, dst.id(), src.id(), group.id(), &id));

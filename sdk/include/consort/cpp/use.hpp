@@ -31,7 +31,7 @@ Use<V, CONSORT_M_R> read(const Data<V> &x) noexcept { return r(x); }
 // The task overwrites x: its contents before are not brought.
 template <class V>
 Use<V, CONSORT_M_W> w(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "w(x): x was registered as const, nobody may write it");
+  static_assert(!detail::Layout<V>::is_const, "w(x): x was registered as const: it cannot be written");
   return {x.id(), x.home()};
 }
 // As w(x).
@@ -40,7 +40,7 @@ Use<V, CONSORT_M_W> write(const Data<V> &x) noexcept { return w(x); }
 // The task reads and writes x.
 template <class V>
 Use<V, CONSORT_M_RW> rw(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "rw(x): x was registered as const, nobody may write it");
+  static_assert(!detail::Layout<V>::is_const, "rw(x): x was registered as const: it cannot be written");
   return {x.id(), x.home()};
 }
 // As rw(x).
@@ -49,25 +49,25 @@ Use<V, CONSORT_M_RW> readwrite(const Data<V> &x) noexcept { return rw(x); }
 // The task gets memory of x's size for itself alone: undefined at its start, dropped at its end.
 template <class V>
 Use<V, CONSORT_M_SCRATCH> scratch(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "scratch(x): x was registered as const, nobody may write it");
+  static_assert(!detail::Layout<V>::is_const, "scratch(x): x was registered as const: it cannot be written");
   return {x.id(), x.home()};
 }
 // The task reads and writes x; tasks that say so run one at a time, in any order.
 template <class V>
 Use<V, CONSORT_M_RW | CONSORT_M_COMMUTE> commute(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "commute(x): x was registered as const, nobody may write it");
+  static_assert(!detail::Layout<V>::is_const, "commute(x): x was registered as const: it cannot be written");
   return {x.id(), x.home()};
 }
 // The task adds to a copy of its own; the copies are united before the next task that reads x.
 template <class V>
 Use<V, CONSORT_M_REDUX> redux(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "redux(x): x was registered as const, nobody may write it");
+  static_assert(!detail::Layout<V>::is_const, "redux(x): x was registered as const: it cannot be written");
   return {x.id(), x.home()};
 }
 // As redux(), united in one fixed order: the same bits every time.
 template <class V>
 Use<V, CONSORT_M_REDUX | CONSORT_M_FIXED_TREE> redux_fixed(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "redux_fixed(x): x was registered as const, nobody may write it");
+  static_assert(!detail::Layout<V>::is_const, "redux_fixed(x): x was registered as const: it cannot be written");
   return {x.id(), x.home()};
 }
 
