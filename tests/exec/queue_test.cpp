@@ -94,7 +94,7 @@ TEST(Queue, FullQueueKeepsNoTaskFromAnother) {
   begun = ended = 0;
   open = false;
   const auto wait = [](const consort_call *) -> consort_status {
-    for (++begun; !open;) std::this_thread::sleep_for(1ms);
+    for (++begun; !open;) std::this_thread::sleep_for(1ms);  // nap: between two looks
     return CONSORT_OK;
   };
   const auto count = [](const consort_call *) -> consort_status { return ++ended, CONSORT_OK; };
