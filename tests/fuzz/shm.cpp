@@ -20,6 +20,7 @@ extern "C" const consort_module *consort_plugin_entry_shm(const consort_host *);
 namespace {
 
 using namespace shm;
+using transports::Fd;
 
 constexpr uint32_t kDepth = 4, kUnexpected = 2;
 constexpr uint8_t kSecret[] = {3, 1, 4, 1, 5, 9};
