@@ -69,7 +69,7 @@ class LateBinding {
     double at;                                 // ns: time of the pop
     float exec, rank;
     uint32_t kind, place;                      // place: position in the graph
-    bool started, known;
+    bool started, known, tried;                // tried: popped to learn its time
   };
   struct alignas(64) WorkerState {  // of one worker
     uint32_t running = 0;
@@ -128,8 +128,7 @@ class LateBinding {
       if (k.nready && k.can(group) && k.fast_on(group)) return true;
     return false;
   }
-  Found unknown(const WorkerGroups &, uint32_t group, double now) noexcept;
-  float slowest_ratio(uint32_t group) const noexcept;
+  Found unknown(uint32_t group, double now) noexcept;
   // The best task of the kinds that this worker runs about as fast as any, without tasks left to others.
   Found most_urgent(const WorkerGroups &, uint32_t worker, double now, double near, uint32_t look, double beta = 1) noexcept;
   // A task that a slow unit may take without delaying the end: of the kind that loses least here, the task with the smallest rank.

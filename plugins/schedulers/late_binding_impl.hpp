@@ -257,7 +257,7 @@ inline bool LateBinding::forget(uint32_t worker, uint64_t id, uint32_t *place) n
     if (place) *place = s.popped[i].place;
     const WorkerGroups &served = this->served();
     Kind &k = kinds_[s.popped[i].kind];
-    if (!s.popped[i].known && worker < served.group_of.size() && served.group_of[worker] < k.learning.size())
+    if (s.popped[i].tried && worker < served.group_of.size() && served.group_of[worker] < k.learning.size())
       if (uint32_t &l = k.learning[served.group_of[worker]]; l > 0) --l;
     std::copy(s.popped + i + 1, s.popped + npopped, s.popped + i);
     if (--npopped == 0) set_idle(served, worker, true);
@@ -337,12 +337,13 @@ inline uint32_t LateBinding::pop(uint32_t worker, consort_pick *out, uint32_t ma
     uint32_t &npopped = npopped_[worker];
     if (npopped == kPopped) forget(worker, s.popped[0].id);
     const bool known = k.known_at(g);
+    const bool tried = !known || k.guessed >> g & 1;
     if (known) exec = k.ns[g];
     if (npopped == 0) set_idle(served, worker, false);
-    s.popped[npopped++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, f.node->place, false, known};
+    s.popped[npopped++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, f.node->place, false, known, tried};
     update_remaining(worker);
     end = free_at(worker, now);
-    if (!known) ++k.learning[g];
+    if (tried) ++k.learning[g];
     if (k.left) --k.left;
     if (changes_ != kAlways) ++changes_;
     taken(served, worker, f.node);
@@ -430,8 +431,8 @@ inline void LateBinding::believe(const WorkerGroups &served, uint32_t worker, co
   if (done.status < 0 || done.t1 <= done.t0 || !served.serves(worker)) return;
   const WorkerState &s = states_[worker];
   for (uint32_t i = 0; i < npopped_[worker]; ++i)
-    if (s.popped[i].id == done.cookie && !s.popped[i].known)
-      kinds_.tried(served, s.popped[i].kind, served.group_of[worker], static_cast<float>(done.t1 - done.t0));
+    if (s.popped[i].id == done.cookie && s.popped[i].tried)
+      kinds_.tried(served, s.popped[i].kind, served.group_of[worker], static_cast<float>(done.t1 - done.t0), now());
 }
 
 // Cancelled or poisoned tasks: queued ones are returned at once and not by pop.

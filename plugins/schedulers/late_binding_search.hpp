@@ -5,26 +5,14 @@
 
 namespace policies {
 
-// How much longer than on the fastest group tasks take on this one, at most, of kinds that are known on both.
-inline float LateBinding::slowest_ratio(uint32_t g) const noexcept {
-  float most = 1;
-  for (const Kind &k : kinds_.all())
-    if (k.known() && k.known_at(g)) most = std::max(most, k.ns[g] / k.best_ns);
-  return most;
-}
-
-// A task of a kind without a time on this group. If no group has a time, any worker takes one. Else one task is tried, the least
-// urgent one, if the end is far enough away for the time that it may take here.
-inline LateBinding::Found LateBinding::unknown(const WorkerGroups &served, uint32_t g, double now) noexcept {
+// A task of a kind that models do not know on this group. If no group has a time, any worker takes one. Else one at a time is tried,
+// the least urgent one, now and then until the models know.
+inline LateBinding::Found LateBinding::unknown(uint32_t g, double now) noexcept {
   Found best;
-  float ratio = 0;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     Kind &k = kinds_[i];
-    if (!k.nready || !k.can(g) || k.known_at(g) || (k.known() && k.learning[g] >= 1)) continue;
-    if (k.known()) {
-      if (ratio == 0) ratio = slowest_ratio(g);
-      if (ratio * k.best_ns > remaining_ns(served, now)) continue;
-    }
+    if (!k.nready || !k.can(g) || (k.known() && k.learning[g] >= 1)) continue;
+    if (k.known_at(g) && !(k.guessed >> g & 1 && now >= k.try_again[g])) continue;
     Node *n = k.known() ? k.ready.back() : k.ready.front();
     if (!best.node || more_urgent(n, best.node)) best = {n, i};
   }

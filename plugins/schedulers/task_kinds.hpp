@@ -28,8 +28,10 @@ struct alignas(64) Kind {                        // fields read by every decisio
   std::vector<float> class_ns;                   // by class, average over its units; 0: not eligible or unknown
   std::vector<uint64_t> masks;                   // by group: implementations; 0: not eligible
   std::vector<uint32_t> homes;                   // by group: ready tasks that end first there (late_binding_home.hpp)
-  std::vector<uint32_t> learning;                // by group: tasks popped without a known time, unfinished
+  uint64_t guessed = 0;                          // of the first kGroups groups: ns is tried_ns
+  std::vector<uint32_t> learning;                // by group: tasks popped to learn their time, unfinished
   std::vector<float> tried_ns;                   // by group: time of the last such task; believed until models know. 0: none
+  std::vector<double> try_again;                 // by group: ns, when the next may be popped
 
   static constexpr uint32_t kGroups = 64;        // further groups have no times, and the eligibility of their class
   bool is_of(const consort_task *t, uint64_t size) const noexcept {  // size: size_of() the task
@@ -107,10 +109,13 @@ class TaskKinds {
   uint32_t times() const noexcept { return times_; }  // changes with every best_ns
   void reserve(const WorkerGroups &);                     // reserves space for reload() with these groups. May throw
   void reload(const WorkerGroups &) noexcept;        // queries all kinds for new groups, after reserve()
-  // A task of a kind without a time on the group took so long there.
-  void tried(const WorkerGroups &served, uint32_t kind, uint32_t g, float ns) noexcept {
+  // A task of a kind that models do not know on the group took so long there. The first time may be exceptional, and models need
+  // several: the next ones are spaced, so that they cost a tenth of a unit at most.
+  void tried(const WorkerGroups &served, uint32_t kind, uint32_t g, float ns, double now) noexcept {
+    constexpr double kSpaced = 10;
     Kind &k = all_[kind];
     k.tried_ns[g] = ns;
+    k.try_again[g] = now + kSpaced * ns;
     k.seen = 0;  // queried again with the next task
     if (const Node *n = k.ready.front()) refresh(served, k, n->task);
   }
@@ -138,12 +143,13 @@ inline void TaskKinds::clear(const WorkerGroups &served, Kind &k) noexcept {
   k.masks.assign(n, 0);
   k.learning.assign(n, 0);
   k.tried_ns.assign(n, 0);
+  k.try_again.assign(n, 0);
   k.homes.assign(n, 0);
   k.class_ns.assign(served.members.nclasses, 0);
   for (uint32_t g = 0; g < n; ++g) k.masks[g] = served.members.nclasses == 1 || (k.where >> served.groups[g].klass & 1);
   k.best_ns = 0;
   k.seen = 0;
-  k.declined = 0;
+  k.declined = k.guessed = 0;
   ++times_;
   k.update_masks();
 }
@@ -154,6 +160,7 @@ inline void TaskKinds::make_room(const WorkerGroups &served, Kind &k) {
   k.masks.reserve(n);
   k.learning.reserve(n);
   k.tried_ns.reserve(n);
+  k.try_again.reserve(n);
   k.homes.reserve(n);
   k.class_ns.reserve(served.members.nclasses);
 }
@@ -213,13 +220,16 @@ inline void TaskKinds::refresh(const WorkerGroups &served, Kind &k, const consor
   if (weights_.gamma > 0) drop_energy_inefficient(served, t, ns, any ? fits : masks);
   const float before = k.best_ns;
   k.best_ns = 0;
+  k.guessed = 0;
   std::vector<float> &by_class = k.class_ns;
   std::fill(by_class.begin(), by_class.end(), 0);
   std::array<float, kGroups> units{};
   for (uint32_t g = 0; g < n; ++g) {
     k.masks[g] = any ? fits[g] : masks[g];
-    const float tried = std::isnan(ns[g]) && k.tried_ns[g] > 0 ? k.tried_ns[g] : ns[g];
-    k.ns[g] = k.masks[g] && tried > 0 ? tried : NAN;
+    const bool guess = !(ns[g] > 0) && k.tried_ns[g] > 0;
+    k.guessed |= uint64_t{guess} << g;
+    const float its = guess ? k.tried_ns[g] : ns[g];
+    k.ns[g] = k.masks[g] && its > 0 ? its : NAN;
     if (!(k.ns[g] > 0)) continue;
     if (k.best_ns == 0 || k.ns[g] < k.best_ns) k.best_ns = k.ns[g];
     const Group &group = served.groups[g];

@@ -72,7 +72,7 @@ Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, do
   const uint32_t g = served.group_of[worker];
   const bool idle = is_idle(worker);
   if (idle && finds_nothing(g, now)) return {};
-  if (const Found f = unknown(served, g, now); f.node) return f;
+  if (const Found f = unknown(g, now); f.node) return f;
   int32_t priority = std::numeric_limits<int32_t>::min();
   bool any = false;
   if (!idle && leaves_to_others(served, g)) return {};
@@ -96,7 +96,7 @@ Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, do
 bool Instance::would_take(const WorkerGroups &served, uint32_t g, double now) noexcept {
   for (const Kind &k : kinds_.all())
     if (open(served, k, g)) return true;
-  return unknown(served, g, now).node || task_at_home(g).node || slack_task(served, g, now, 1).node;
+  return unknown(g, now).node || task_at_home(g).node || slack_task(served, g, now, 1).node;
 }
 
 // A worker with a task takes no second one that could be an idle worker's first.

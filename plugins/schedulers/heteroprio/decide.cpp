@@ -75,7 +75,7 @@ Node *Instance::open(const WorkerGroups &served, Kind &k, uint32_t g, double *le
 // class, the least urgent task for a slow one.
 Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, double now) noexcept {
   const uint32_t g = served.group_of[worker], klass = served.groups[g].klass;
-  if (const Found f = unknown(served, g, now); f.node) return f;
+  if (const Found f = unknown(g, now); f.node) return f;
   struct Open {
     Node *node;
     uint32_t kind, place;
@@ -124,7 +124,7 @@ bool Instance::would_take(const WorkerGroups &served, uint32_t g, double now) no
   double left = -1;
   for (Kind &k : kinds_.all())
     if (open(served, k, g, &left, now)) return true;
-  return unknown(served, g, now).node;
+  return unknown(g, now).node;
 }
 
 }  // namespace heteroprio
