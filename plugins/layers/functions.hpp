@@ -28,7 +28,6 @@ struct Site { const char *function; Tag tag; };
   X(workers, kControl) X(push, kAny) X(pop, kWorker) X(drain, kControl) X(quiesce, kControl) X(submitted, kAny) \
   X(adopt, kControl) X(dropped, kAny) X(started, kWorker) X(finished, kWorker) X(flush, kAny) X(urgency, kControl) \
   X(victim, kAny) X(next_event, kAny) X(direct, kControl) X(directed, kControl)
-#define LAYERS_OF_TRANSPORT(X) X(boot, kControl)
 #define LAYERS_OF_ENDPOINT(X) \
   X(address, kControl) X(connect, kControl) X(disconnect, kControl) X(reg, kControl) X(dereg, kControl) X(post, kQueue) \
   X(poll, kQueue) X(event_fd, kControl) X(arm, kQueue) X(next_event, kQueue) X(boot, kControl)
@@ -59,7 +58,6 @@ LAYERS_SITES(create, kControl)
 LAYERS_SITES(destroy, kControl)
 #undef LAYERS_SITES
 #define LAYERS_SITES(f, tag) LAYERS_SITE(consort_transport_ops, f, tag)
-LAYERS_OF_TRANSPORT(LAYERS_SITES)
 LAYERS_OF_ENDPOINT(LAYERS_SITES)
 LAYERS_SITES(open, kControl)
 LAYERS_SITES(close, kControl)
@@ -86,7 +84,7 @@ LAYERS_SITES(get, kControl)
 static_assert(sizeof(consort_driver_ops) ==
               8 + 8 * (4 LAYERS_OF_DRIVER(LAYERS_ONE) LAYERS_OF_DEVICE(LAYERS_ONE) LAYERS_OF_QUEUE(LAYERS_ONE)));
 static_assert(sizeof(consort_scheduler_ops) == 8 + 8 * (2 LAYERS_OF_SCHEDULER(LAYERS_ONE)));
-static_assert(sizeof(consort_transport_ops) == 8 + 8 * (2 LAYERS_OF_TRANSPORT(LAYERS_ONE) LAYERS_OF_ENDPOINT(LAYERS_ONE)));
+static_assert(sizeof(consort_transport_ops) == 8 + 8 * (2 LAYERS_OF_ENDPOINT(LAYERS_ONE)));
 static_assert(sizeof(consort_interface_ops) == 40 + 8 * (0 LAYERS_OF_INTERFACE(LAYERS_ONE)));
 static_assert(sizeof(consort_filter) == 24 + 8 * (0 LAYERS_OF_FILTER(LAYERS_ONE)));
 static_assert(sizeof(consort_host) == 16 + 8 * (0 LAYERS_OF_HOST(LAYERS_ONE)));

@@ -162,7 +162,6 @@ struct Wrapped {
   bool fill(consort_transport_ops &t) {
     t = table<consort_transport_ops>();
 #define LAYERS_SET(f, tag) LAYERS_VIA(consort_transport_ops, f)
-    LAYERS_OF_TRANSPORT(LAYERS_SET)
     LAYERS_OF_ENDPOINT(LAYERS_SET)
 #undef LAYERS_SET
     t.open = make_endpoint<L>, t.close = Ending<L, &consort_transport_ops::close>::run;

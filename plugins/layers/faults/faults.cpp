@@ -63,7 +63,7 @@ constexpr Known functions[] = {
             LAYERS_OF_SCHEDULER(LAYERS_EACH) LAYERS_ONE(S, create) LAYERS_ONE(S, destroy)
 #undef LAYERS_EACH
 #define LAYERS_EACH(f, tag) LAYERS_ONE(T, f)
-                LAYERS_OF_TRANSPORT(LAYERS_EACH) LAYERS_OF_ENDPOINT(LAYERS_EACH)
+                LAYERS_OF_ENDPOINT(LAYERS_EACH)
 #undef LAYERS_EACH
 #define LAYERS_EACH(f, tag) LAYERS_ONE(consort_interface_ops, f)
                     LAYERS_OF_INTERFACE(LAYERS_EACH)
