@@ -82,7 +82,7 @@ consort_status consort_context_set_scheduler(consort_runtime *shell, consort_con
 consort_status consort_context_enter(consort_runtime *shell, consort_context_id context) {
   return change(shell, [&](Contexts &all, ThreadState &thread) -> Result<void> {
     if (auto found = all.find(context.v); !found) return found.error();
-    (void)all.current(thread);  // drops contexts that were not left
+    (void)all.router().current(thread);  // drops contexts that were not left
     thread.entered.push_back({thread.task ? thread.task->pub.id : 0, thread.in_callback, context.v});
     return {};
   });
@@ -90,7 +90,7 @@ consort_status consort_context_enter(consort_runtime *shell, consort_context_id 
 
 consort_status consort_context_leave(consort_runtime *shell) {
   return change(shell, [&](Contexts &all, ThreadState &thread) -> Result<void> {
-    if (!all.innermost(thread))
+    if (!all.router().innermost(thread))
       return error(CONSORT_E_INVAL, "there is no context to leave: this thread, or the body or callback that it is in, "
                                     "has entered none (consort_context_enter())");
     thread.entered.pop_back();
@@ -101,7 +101,7 @@ consort_status consort_context_leave(consort_runtime *shell) {
 consort_status consort_context_current(consort_runtime *shell, consort_context_id *out) {
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return change(shell, [&](Contexts &all, ThreadState &thread) -> Result<void> {
-    out->v = all.current(thread);
+    out->v = all.router().current(thread);
     return {};
   }, ApiCall::kEnds);
 }

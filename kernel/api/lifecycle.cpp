@@ -98,7 +98,7 @@ consort_status consort_runtime_set_scheduler(consort_runtime *shell, const char 
   ThreadState *thread = rt->this_thread();
   if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    auto r = rt->policy.swap(*rt, *thread, name);
+    auto r = rt->policies.swap(*rt, *thread, name);
     return r ? CONSORT_OK : set_error(r.error());
   });
 }
@@ -120,7 +120,7 @@ consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet
     *out = Codelets::id(**c);
     const uint64_t before = rt->codelets.classes();
     rt->codelets.count(**c, 1);
-    if (before && rt->codelets.classes() != before) rt->policy.review_now(*rt);
+    if (before && rt->codelets.classes() != before) rt->policies.review_now(*rt);
     return CONSORT_OK;
   });
 }
@@ -287,7 +287,7 @@ consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
           static_cast<uint32_t>(rt->workers.size()),
           static_cast<uint32_t>(rt->topology->spaces().size()),
           static_cast<uint32_t>(rt->topology->classes().size()),
-          rt->policy.name().c_str(),
+          rt->policies.name().c_str(),
           rt->submitted(),
           finished,
           rt->data.live()};

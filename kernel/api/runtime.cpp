@@ -199,7 +199,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   else return traced.error();
   run_observer = tracer.get();
   graph_observer = tracer ? tracer->graph() : nullptr;
-  if (auto r = policy.open(*this, scheduler); !r) return r.error();
+  if (auto r = policies.open(*this, scheduler); !r) return r.error();
   if (manual) return {};
   if (auto r = memory.start_threads(); !r) return r.error();
   for (auto &w : executors)
@@ -217,7 +217,7 @@ Runtime::~Runtime() {
   process::leave(number);
   if (tracer) tracer->close();
   reports.tell_all(*this);
-  policy.close();
+  policies.close();
   models->close();
   // graphs are destroyed first
   for (uint32_t i = 0; i < Recordings::kMost && recordings.at(i); ++i) recordings.at(i)->captured.reset();

@@ -372,7 +372,7 @@ void Executor::pump(ThreadState &thread, Frame &f) {
     if (steps(thread, f, kBurst)) {
       if (thread.seat != this) return settle_down(rt, thread);
       if (asked.load(std::memory_order_relaxed) && !called.load(std::memory_order_relaxed) && lend(thread)) return;
-      rt.policy.review(rt, thread);
+      rt.policies.review(rt, thread);
       idle = 0;
       continue;
     }

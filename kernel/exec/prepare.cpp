@@ -185,7 +185,7 @@ consort_status choose_impl(Execution &rt, Worker &w, Frame &f, Task *t, uint32_t
     if (!c.entry[w.klass].fn) {
       set_errorf(CONSORT_E_UNSUPPORTED,
                  "scheduler '%s' gave it to a unit of class '%s', for which it has no implementation",
-                 rt.policy.name().c_str(), w.unit.desc.klass);
+                 rt.policies.name().c_str(), w.unit.desc.klass);
       return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, error_text(), nullptr);
     }
     impl = c.entry[w.klass].impl;

@@ -23,7 +23,7 @@ bool pump_with(Execution &rt, ThreadState &thread, Executor &w, Step step) noexc
   bool did = step(w);
   // In virtual time most workers are idle at most times. Then the movers are too, unless stirred() says otherwise.
   if (rt.manual && (did || !rt.virtual_time || rt.execution_memory->stirred())) did |= rt.execution_memory->step(thread);
-  if (did) rt.policy.review(rt, thread);
+  if (did) rt.policies.review(rt, thread);
   settle_down(rt, thread);
   thread.seat = outer;
   if (!nested) {

@@ -36,7 +36,7 @@ struct WaitCondition {
     }
     // Idleness is a moment, not a state, while other threads submit: seen once is enough.
     if (!was_idle)
-      was_idle = context ? rt.policy.contexts().idle(*context, generation)
+      was_idle = context ? context->idle(generation)
                  : group ? rt.groups.idle(*group) || !group->is_of(generation)
                          : rt.groups.all_idle();
     return was_idle;

@@ -233,7 +233,7 @@ void free_lent(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
     chunk = rt.tasks.links(chunk).next;
     thread.give_record(record);
   }
-  if (e->context) [[unlikely]] rt.policy.contexts().leave(e->context);
+  if (e->context) [[unlikely]] rt.policy.contexts().router().leave(e->context);
   std::free(e->long_name);
   std::free(e->long_after);
   std::free(e->spill);

@@ -48,7 +48,7 @@ Task *make_internal(TaskGraph &rt, ThreadState &thread, Group &group, uint16_t b
   // The Extra holds tickets, if it may be issued behind others, or its context, which is the submitter's.
   if (rt.shared_domains || rt.policy.splits()) {
     rt.tasks.make_extra(t);
-    if (rt.policy.splits()) (void)rt.policy.contexts().enter(thread, t);  // if that is destroyed: the runtime's own
+    if (rt.policy.splits()) (void)rt.policy.contexts().router().enter(thread, t);  // if that is destroyed: the runtime's own
   }
   return t;
 }

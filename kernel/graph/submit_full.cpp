@@ -103,7 +103,7 @@ void link(SubmissionDraft &draft, Linker &linker) noexcept {
 
 consort_status enter_context(SubmissionDraft &draft) noexcept {
   draft.extra();
-  return draft.rt.policy.contexts().enter(draft.thread, draft.t);
+  return draft.rt.policy.contexts().router().enter(draft.thread, draft.t);
 }
 
 void take_names(SubmissionDraft &draft, Group &group) noexcept {

@@ -29,9 +29,9 @@ std::string describe_held(Observation &rt) {
 std::string describe_runtime(Observation &rt) {
   const uint64_t finished = rt.finished(), submitted = rt.submitted();
   std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) +
-                  " pending, scheduler " + rt.policy.name();
-  if (rt.policy.current_name() != rt.policy.name()) s += " (" + rt.policy.current_name() + " at present)";
-  if (const std::string why = rt.policy.reason(); !why.empty()) s += ": " + why;
+                  " pending, scheduler " + rt.policies.name();
+  if (rt.policy.current_name() != rt.policies.name()) s += " (" + rt.policy.current_name() + " at present)";
+  if (const std::string why = rt.policies.reason(); !why.empty()) s += ": " + why;
   for (const auto &w : rt.executors) {
     const uint32_t t = w->token.load(std::memory_order_relaxed);
     s += "\nworker " + w->unit.name + ": " +

@@ -90,7 +90,7 @@ void Tracer::decided(TaskName task, uint32_t worker, float run, uint64_t end) no
 std::string Tracer::text() const {
   std::string all = "consort trace 1\n";
   all += std::string("clock\t") + (rt_.virtual_time ? "virtual" : "real") + "\n";
-  all += "scheduler\t" + one_line(std::string(rt_.policy.name())) + "\n";
+  all += "scheduler\t" + one_line(std::string(rt_.policies.name())) + "\n";
   const std::lock_guard lock(mutex_);  // copies that no task waits for may still be in flight
   for (const auto &w : rt_.workers)
     all += "worker\t" + std::to_string(w->id) + "\t" + one_line(w->unit.name) + "\t" + one_line(w->unit.desc.klass) +

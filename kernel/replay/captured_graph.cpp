@@ -142,7 +142,7 @@ void CapturedGraph::release() noexcept {
 // Observers of single tasks need the nodes, also a policy that the program named. A policy that a director selected gives
 // way: one launch for all nodes is worth more. The first replay runs node by node, so that each kernel is built and known.
 Task *CapturedGraph::begin() noexcept {
-  const bool policy_observes = rt_.policy.observes() && !rt_.policy.is_directed();
+  const bool policy_observes = rt_.policy.observes() && !rt_.policies.is_directed();
   if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || rt_.run_observer || policy_observes ||
       rt_.policy.splits() || rt_.lost.has(worker_.unit))
     return nullptr;

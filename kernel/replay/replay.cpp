@@ -120,7 +120,7 @@ consort_status submit_replay(Replaying &rt, ThreadState &thread, consort_recordi
     t->epoch = group.epoch.load(std::memory_order_relaxed);
     if (rt.policy.splits()) [[unlikely]] {
       draft.extra();
-      if (const consort_status s = rt.policy.contexts().enter(thread, t); s < 0) return s;
+      if (const consort_status s = rt.policy.contexts().router().enter(thread, t); s < 0) return s;
     }
     std::lock_guard control(r->control);
     if (r->live && r->id().v == id.v) {

@@ -30,29 +30,8 @@ Error no_own() {
 
 }  // namespace
 
-Contexts::Contexts(Scheduling &rt, Policy &policy)
-    : rt_(rt), policy_(policy), serving_(new std::atomic<Context *>[rt.topology->units().size()]) {
-  const size_t n = rt.topology->units().size();
-  for (size_t w = 0; w < n; ++w) serving_[w].store(&root_, std::memory_order_relaxed);
-  splitter_.ops = &kTable;
-  splitter_.push = kTable.push;
-  splitter_.pop = kTable.pop;
-  splitter_.s = this;
-  splitter_.bypass = false;  // then may_bypass() asks the context
-  splitter_.splits = true;
-  splitter_.name = "contexts";
-  splitter_.epoch.store(1, std::memory_order_relaxed);
-  splitter_.urgency.resize(n);
-  static constexpr consort_scheduler_ops kNoHooks{};
-  gone_.ops = &kNoHooks;
-  gone_.push = [](void *, const consort_push *) -> uint32_t { return 0; };
-  gone_.pop = [](void *, uint32_t, consort_pick *, uint32_t) -> uint32_t { return 0; };
-  gone_.bypass = false;
-  gone_.urgency.resize(n);
-  root_.live = true;
-  for (const Unit &u : rt.topology->units())
-    root_.classes.fetch_or(uint64_t{1} << u.klass, std::memory_order_relaxed);
-}
+Contexts::Contexts(Scheduling &rt, Policy &policy, PolicySet &policies)
+    : rt_(rt), policy_(policy), policies_(policies), router_(rt) {}
 
 // -- instances ----------------------------------------------------------------------------------------------------
 
@@ -61,13 +40,13 @@ void Contexts::split() noexcept {
   if (policy_.splits()) return;
   Instance &first = *policy_.now_.load(std::memory_order_relaxed);
   first.used = true;
-  root_.now.store(&first, std::memory_order_release);
-  look_for_hooks();
-  policy_.make_current(rt_, splitter_);
+  router_.root().now.store(&first, std::memory_order_release);
+  router_.look_for_hooks();
+  policy_.make_current(rt_, router_.splitter());
 }
 
 // Returns an unused instance of the plugin and marks it used.
-Result<Policy::Instance *> Contexts::take_instance(std::string_view name) {
+Result<PolicyInstance *> Contexts::take_instance(std::string_view name) {
   auto plugin = rt_.registry->load(CONSORT_KIND_SCHEDULER, name);
   if (!plugin) return plugin.error();
   if ((*plugin)->scheduler()->direct)
@@ -78,18 +57,17 @@ Result<Policy::Instance *> Contexts::take_instance(std::string_view name) {
     return error(CONSORT_E_UNSUPPORTED, "scheduler " + in_quotes(name) +
                                             " cannot take over while tasks run, which contexts need: name another one, "
                                             "for the context and for the runtime (setting `scheduler`)");
-  for (auto &i : policy_.instances_)
-    if (!i->used && i->name == name) {
-      i->used = true;
-      return i.get();
-    }
-  auto made = policy_.make(rt_, **plugin, ++policy_.epochs_);
+  if (Instance *i = policies_.find_unused(name)) {
+    i->used = true;
+    return i;
+  }
+  auto made = policies_.make(rt_, **plugin, policies_.new_epoch());
   if (made) (*made)->used = true;
   return made;
 }
 
 // Returns an open instance for these workers that is current in no context yet.
-Result<Policy::Instance *> Contexts::prepare(std::string_view name, const std::vector<uint32_t> &members) {
+Result<PolicyInstance *> Contexts::prepare(std::string_view name, const std::vector<uint32_t> &members) {
   std::vector<uint32_t> others;
   for (uint32_t w = 0; w < rt_.workers.size(); ++w)
     if (!std::binary_search(members.begin(), members.end(), w)) others.push_back(w);
@@ -107,8 +85,8 @@ Result<Policy::Instance *> Contexts::prepare(std::string_view name, const std::v
     return error(s, "scheduler " + in_quotes(name) + " did not take the workers of a context: " +
                         (said.empty() ? "no reason given" : said));
   }
-  const uint64_t epoch = ++policy_.epochs_;
-  if (const uint32_t kept = policy_.move_all(rt_, i, epoch))
+  const uint64_t epoch = policies_.new_epoch();
+  if (const uint32_t kept = policies_.move_all(rt_, i, epoch))
     rt_.log(kLogError, "scheduler " + in_quotes(name) + " gives back " + std::to_string(kept) +
                            " tasks that it kept when it was drained: drain() must give all");
   i.epoch.store(epoch, std::memory_order_release);
@@ -144,13 +122,13 @@ void Contexts::commit(std::vector<Change> &changes) noexcept {
     c.instance = c.of->now.exchange(made, std::memory_order_acq_rel);  // now the old instance
     uint64_t classes = 0;
     for (const uint32_t w : c.members) {
-      serving_[w].store(c.of, std::memory_order_release);
+      router_.serve(w, *c.of);
       classes |= uint64_t{1} << rt_.workers[w]->klass;
     }
     c.of->classes.store(classes, std::memory_order_relaxed);
   }
   rt_.models->policy_changed();
-  look_for_hooks();
+  router_.look_for_hooks();
   rt_.choose_paths();
   Policy::wake_all(rt_);
   for (Change &c : changes)
@@ -164,7 +142,7 @@ void Contexts::close(Instance &old) noexcept {
   old.epoch.store(0, std::memory_order_release);  // closed: a push that still finds this instance is refused and looks again
   while (const uint32_t n =
              old.ops->drain(old.s, CONSORT_NEVER, reinterpret_cast<consort_task **>(batch), kTaken)) {
-    const Instance &to = instance_of(*batch[0]);
+    const Instance &to = router_.instance_of(*batch[0]);
     if (to.ops->adopt) to.ops->adopt(to.s, reinterpret_cast<consort_task **>(batch), n);
     policy_.push(rt_, CONSORT_NONE, batch, n, CONSORT_PUSH_RETRIED);
   }
@@ -175,22 +153,12 @@ void Contexts::close(Instance &old) noexcept {
                           "' has a call inside that does not return: it is kept, and not used again");
 }
 
-void Contexts::look_for_hooks() noexcept {
-  bool observes = false, holds_back = false;
-  each_instance([&](const Instance &i) {
-    observes |= i.ops->started || i.ops->finished;
-    holds_back |= i.ops->flush != nullptr;
-  });
-  observes_.store(observes, std::memory_order_relaxed);
-  holds_back_.store(holds_back, std::memory_order_relaxed);
-}
-
 // -- control ------------------------------------------------------------------------------------------------------
 
 std::vector<uint32_t> Contexts::members(const Context &c) const {
   std::vector<uint32_t> all;
   for (uint32_t w = 0; w < rt_.workers.size(); ++w)
-    if (serving(w) == &c) all.push_back(w);
+    if (router_.serving(w) == &c) all.push_back(w);
   return all;
 }
 
@@ -209,8 +177,8 @@ Result<void> Contexts::check(const uint32_t *workers, uint32_t n, const Context 
     const std::string label = "worker " + std::to_string(w) + " (" + rt_.workers[w]->unit.name + ")";
     if (seen[w]) return error(CONSORT_E_INVAL, label + " is named twice: once will do");
     seen[w] = true;
-    if (serving(w) != &from)
-      return error(CONSORT_E_INVAL, label + " is in " + words(*serving(w)) + ", not in " + words(from) +
+    if (router_.serving(w) != &from)
+      return error(CONSORT_E_INVAL, label + " is in " + words(*router_.serving(w)) + ", not in " + words(from) +
                                         ": consort_context_move() takes workers from any context to any other");
   }
   return {};
@@ -241,22 +209,20 @@ void Contexts::warn_if_without_workers(Context &c) noexcept try {
 Result<Context *> Contexts::slot() {
   for (auto &c : slots_)
     if (c->over.load(std::memory_order_acquire)) return c.get();  // pairs with leave()
-  if (slots_.size() == kMost)
+  if (slots_.size() == ContextRouter::kMost)
     return error(CONSORT_E_NOMEM,
-                 std::to_string(kMost) +
+                 std::to_string(ContextRouter::kMost) +
                      " contexts are alive, or gone with tasks left: destroy some, and wait for their tasks");
   slots_.push_back(std::make_unique<Context>(static_cast<uint32_t>(slots_.size() + 1)));
   Context &c = *slots_.back();
   c.over.store(true, std::memory_order_relaxed);
-  all_[c.index].store(&c, std::memory_order_release);  // pairs with at()
-  n_.store(c.index, std::memory_order_release);
+  router_.add(c);
   return &c;
 }
 
 Result<uint64_t> Contexts::create(ThreadState &thread, const Wanted &w) {
-  if (auto may = policy_.may_change(thread); !may) return may.error();
-  const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, thread);
+  if (auto may = policies_.may_change(thread); !may) return may.error();
+  const PolicySet::Change change(policies_, thread);
   auto parent = find(w.parent);
   if (!parent) return parent.error();
   if (auto good = check(w.workers, w.nworkers, **parent); !good) return good.error();
@@ -266,7 +232,7 @@ Result<uint64_t> Contexts::create(ThreadState &thread, const Wanted &w) {
   if (!policy_.splits()) {
     Instance &plain = *policy_.now_.load(std::memory_order_relaxed);
     plain.used = true;
-    root_.now.store(&plain, std::memory_order_relaxed);
+    router_.root().now.store(&plain, std::memory_order_relaxed);
   }
   std::string name = w.name && *w.name ? w.name : "context " + std::to_string(++given_);
   const std::string &of_parent = p.now.load(std::memory_order_relaxed)->name;
@@ -296,9 +262,8 @@ Result<uint64_t> Contexts::create(ThreadState &thread, const Wanted &w) {
 }
 
 Result<void> Contexts::destroy(ThreadState &thread, uint64_t id) {
-  if (auto may = policy_.may_change(thread); !may) return may.error();
-  const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, thread);
+  if (auto may = policies_.may_change(thread); !may) return may.error();
+  const PolicySet::Change change(policies_, thread);
   auto found = find(id);
   if (!found) return found.error();
   Context &c = **found;
@@ -321,19 +286,18 @@ Result<void> Contexts::destroy(ThreadState &thread, uint64_t id) {
     c.live = false;
     c.generation.fetch_add(1, std::memory_order_release);
   }
-  close(*c.now.exchange(&gone_, std::memory_order_acq_rel));
-  look_for_hooks();
+  close(*c.now.exchange(&router_.gone(), std::memory_order_acq_rel));
+  router_.look_for_hooks();
   rt_.choose_paths();
-  leave(&c);
+  router_.leave(&c);
   fence::light(rt_.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
   rt_.waiters.wake();
   return {};
 }
 
 Result<void> Contexts::move(ThreadState &thread, uint64_t id, Way way, const uint32_t *workers, uint32_t n) {
-  if (auto may = policy_.may_change(thread); !may) return may.error();
-  const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, thread);
+  if (auto may = policies_.may_change(thread); !may) return may.error();
+  const PolicySet::Change change(policies_, thread);
   auto found = find(id);
   if (!found) return found.error();
   Context &c = **found;
@@ -344,9 +308,8 @@ Result<void> Contexts::move(ThreadState &thread, uint64_t id, Way way, const uin
 }
 
 Result<void> Contexts::move(ThreadState &thread, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n) {
-  if (auto may = policy_.may_change(thread); !may) return may.error();
-  const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, thread);
+  if (auto may = policies_.may_change(thread); !may) return may.error();
+  const PolicySet::Change change(policies_, thread);
   auto source = find(from), target = find(to);
   if (!source) return source.error();
   if (!target) return target.error();
@@ -355,10 +318,9 @@ Result<void> Contexts::move(ThreadState &thread, uint64_t from, uint64_t to, con
 }
 
 Result<void> Contexts::set_scheduler(ThreadState &thread, uint64_t id, std::string_view name) {
-  if (!id) return policy_.swap(rt_, thread, name);
-  if (auto may = policy_.may_change(thread); !may) return may.error();
-  const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, thread);
+  if (!id) return policies_.swap(rt_, thread, name);
+  if (auto may = policies_.may_change(thread); !may) return may.error();
+  const PolicySet::Change change(policies_, thread);
   auto found = find(id);
   if (!found) return found.error();
   Context &c = **found;
@@ -370,17 +332,16 @@ Result<void> Contexts::set_scheduler(ThreadState &thread, uint64_t id, std::stri
 }
 
 Result<void> Contexts::change_root(std::string_view name) {
-  if (root_instance().name == name) return {};
-  std::vector<Change> changes = {{&root_, std::string(name), members(root_)}};
+  if (router_.root_instance().name == name) return {};
+  std::vector<Change> changes = {{&router_.root(), std::string(name), members(router_.root())}};
   if (auto ready = prepare_all(changes); !ready) return ready;
   commit(changes);
   return {};
 }
 
 void Contexts::release_cancelled(ThreadState &thread) noexcept try {
-  if (!policy_.splits() || !policy_.may_change(thread)) return;
-  const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, thread);
+  if (!policy_.splits() || !policies_.may_change(thread)) return;
+  const PolicySet::Change change(policies_, thread);
   uint64_t all = 0;
   for (const auto &w : rt_.workers) all |= uint64_t{1} << w->klass;
   std::vector<Change> changes;
@@ -388,7 +349,7 @@ void Contexts::release_cancelled(ThreadState &thread) noexcept try {
     if (c.classes.load(std::memory_order_relaxed) != all)
       changes.push_back({&c, c.now.load(std::memory_order_relaxed)->name, members(c)});
   };
-  look(root_);
+  look(router_.root());
   for (const auto &c : slots_)
     if (c->live) look(*c);
   if (prepare_all(changes)) commit(changes);
@@ -407,10 +368,10 @@ void Contexts::destroy_all(ThreadState &thread) noexcept try {
 // -- looking ------------------------------------------------------------------------------------------------------
 
 Result<Context *> Contexts::find(uint64_t id) noexcept try {
-  if (!id) return &root_;
+  if (!id) return &router_.root();
   const auto index = static_cast<uint32_t>(id);
-  if (!index || index > n_.load(std::memory_order_acquire)) return stale();
-  Context *c = at(index);
+  if (!index || index > router_.size()) return stale();
+  Context *c = router_.at(index);
   const std::lock_guard lock(table_mutex_);
   if (!c->live || c->id() != id) return stale();
   return c;
@@ -429,8 +390,8 @@ Result<Contexts::Info> Contexts::info(uint64_t id) {
     return Info{c.name.c_str(), c.now.load(std::memory_order_acquire)->name.c_str(), c.parent->id(),
                 c.left.load(std::memory_order_acquire) - 1, n};
   uint64_t of_others = 0;
-  for (uint32_t k = 1; k <= n_.load(std::memory_order_acquire); ++k)
-    if (const uint64_t left = at(k)->left.load(std::memory_order_acquire); left > 1) of_others += left - 1;
+  for (uint32_t k = 1; k <= router_.size(); ++k)
+    if (const uint64_t left = router_.at(k)->left.load(std::memory_order_acquire); left > 1) of_others += left - 1;
   const uint64_t finished = rt_.finished(), all = rt_.submitted() - finished;
   return Info{"", policy_.current_name().c_str(), 0, all > of_others ? all - of_others : 0, n};
 }
@@ -444,8 +405,8 @@ Result<std::vector<uint32_t>> Contexts::workers(uint64_t id) {
 std::vector<uint64_t> Contexts::list() {
   std::vector<uint64_t> ids;
   const std::lock_guard lock(table_mutex_);
-  for (uint32_t k = 1; k <= n_.load(std::memory_order_acquire); ++k)
-    if (at(k)->live) ids.push_back(at(k)->id());
+  for (uint32_t k = 1; k <= router_.size(); ++k)
+    if (router_.at(k)->live) ids.push_back(router_.at(k)->id());
   return ids;
 }
 
@@ -475,8 +436,8 @@ std::string Contexts::describe(TaskName name) {
   const uint64_t where = t.pub.where;
   const bool choice = !(t.bits & (kSpecial | kBound));
   std::atomic_thread_fence(std::memory_order_acquire);  // acquire: reads above come before the check of the task's word
-  if (!rt_.is_live(name) || t.replayed() || index > n_.load(std::memory_order_acquire)) return {};
-  const Context *c = index ? at(index) : &root_;
+  if (!rt_.is_live(name) || t.replayed() || index > router_.size()) return {};
+  const Context *c = index ? router_.at(index) : &router_.root();
   while (const Context *heir = c->heir.load(std::memory_order_acquire)) c = heir;
   const std::vector<uint32_t> all = members(*c);
   const bool able = std::any_of(all.begin(), all.end(), [&](uint32_t w) { return where >> rt_.workers[w]->klass & 1; });

@@ -1,23 +1,72 @@
-// context_router.cpp — the splitter: finds the context of a task or worker, and passes calls to its instance.
+#include "sched/context_router.hpp"
+
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "sched/context.hpp"
 #include "sched/scheduling.hpp"
 #include "task/worker.hpp"
 
 namespace consort {
 
-const consort_scheduler_ops Contexts::kTable = {
+const consort_scheduler_ops ContextRouter::kTable = {
     .size = sizeof(consort_scheduler_ops), .flags = 0, .create = nullptr, .destroy = nullptr, .workers = nullptr,
     .push = push, .pop = pop, .drain = nullptr, .quiesce = nullptr, .submitted = submitted, .adopt = nullptr,
     .dropped = dropped, .started = nullptr, .finished = nullptr, .flush = flush, .urgency = nullptr, .victim = victim,
     .next_event = next_event, .direct = nullptr, .directed = nullptr};
 
+ContextRouter::ContextRouter(Scheduling &rt)
+    : rt_(rt), serving_(new std::atomic<Context *>[rt.topology->units().size()]) {
+  const size_t n = rt.topology->units().size();
+  for (size_t w = 0; w < n; ++w) serving_[w].store(&root_, std::memory_order_relaxed);
+  splitter_.ops = &kTable;
+  splitter_.push = kTable.push;
+  splitter_.pop = kTable.pop;
+  splitter_.s = this;
+  splitter_.bypass = false;  // then may_bypass() asks the context
+  splitter_.splits = true;
+  splitter_.name = "contexts";
+  splitter_.epoch.store(1, std::memory_order_relaxed);
+  splitter_.urgency.resize(n);
+  static constexpr consort_scheduler_ops kNoHooks{};
+  gone_.ops = &kNoHooks;
+  gone_.push = [](void *, const consort_push *) -> uint32_t { return 0; };
+  gone_.pop = [](void *, uint32_t, consort_pick *, uint32_t) -> uint32_t { return 0; };
+  gone_.bypass = false;
+  gone_.urgency.resize(n);
+  root_.live = true;
+  for (const Unit &u : rt.topology->units())
+    root_.classes.fetch_or(uint64_t{1} << u.klass, std::memory_order_relaxed);
+}
+
+void ContextRouter::add(Context &c) noexcept {
+  all_[c.index].store(&c, std::memory_order_release);  // pairs with at()
+  n_.store(c.index, std::memory_order_release);
+}
+
+template <class F>
+void ContextRouter::each_instance(F f) const noexcept {
+  f(root_instance());
+  for (uint32_t k = 1, n = size(); k <= n; ++k) {
+    const Context &c = *at(k);
+    const PolicyInstance *i = c.now.load(std::memory_order_acquire);
+    if (i && !c.heir.load(std::memory_order_acquire)) f(*i);
+  }
+}
+
+void ContextRouter::look_for_hooks() noexcept {
+  bool observes = false, holds_back = false;
+  each_instance([&](const PolicyInstance &i) {
+    observes |= i.ops->started || i.ops->finished;
+    holds_back |= i.ops->flush != nullptr;
+  });
+  observes_.store(observes, std::memory_order_relaxed);
+  holds_back_.store(holds_back, std::memory_order_relaxed);
+}
+
 // -- the context of a task ----------------------------------------------------------------------------------------
 
 // Tasks of a replay belong to the context of its submission: they do not outlive it.
-Context &Contexts::of(const Task &t) const noexcept {
+Context &ContextRouter::of(const Task &t) const noexcept {
   const Extra *e = t.extra;
   if (t.recorded()) [[unlikely]] {
     const Task *whole = rt_.kinds.of(t).submitted_as(rt_, t);
@@ -31,9 +80,9 @@ Context &Contexts::of(const Task &t) const noexcept {
 
 // A context may be destroyed between the two loads. Then it has an heir: destroy() stores it before gone_, and the acquire
 // of gone_ makes it visible.
-const Contexts::Instance &Contexts::instance_of(const Task &t) const noexcept {
+const PolicyInstance &ContextRouter::instance_of(const Task &t) const noexcept {
   for (;;)
-    if (const Instance *i = of(t).now.load(std::memory_order_acquire); i != &gone_) [[likely]] return *i;
+    if (const PolicyInstance *i = of(t).now.load(std::memory_order_acquire); i != &gone_) [[likely]] return *i;
 }
 
 namespace {
@@ -53,7 +102,7 @@ bool retain(Context &c) noexcept {
 }  // namespace
 
 // Drops contexts that a finished body or callback has entered and not left.
-const ThreadState::Entered *Contexts::innermost(ThreadState &thread) const noexcept {
+const ThreadState::Entered *ContextRouter::innermost(ThreadState &thread) const noexcept {
   const TaskName here = thread.task ? thread.task->pub.id : 0;
   for (; !thread.entered.empty(); thread.entered.pop_back()) {
     const ThreadState::Entered &e = thread.entered.back();
@@ -63,12 +112,12 @@ const ThreadState::Entered *Contexts::innermost(ThreadState &thread) const noexc
   return nullptr;
 }
 
-uint64_t Contexts::current(ThreadState &thread) const noexcept {
+uint64_t ContextRouter::current(ThreadState &thread) const noexcept {
   if (const ThreadState::Entered *e = innermost(thread)) return e->context;
   return thread.task ? of(*thread.task).id() : 0;
 }
 
-consort_status Contexts::enter(ThreadState &thread, Task *t) noexcept {
+consort_status ContextRouter::enter(ThreadState &thread, Task *t) noexcept {
   if (const ThreadState::Entered *e = innermost(thread)) {
     if (!e->context) return CONSORT_OK;
     Context &c = *at(static_cast<uint32_t>(e->context));
@@ -91,7 +140,7 @@ consort_status Contexts::enter(ThreadState &thread, Task *t) noexcept {
   }
 }
 
-void Contexts::leave(Context *c) noexcept {
+void ContextRouter::leave(Context *c) noexcept {
   while (c->index) {
     // acq_rel: a waiter sees the tasks' stores; the thread that reuses the slot sees that no task is left in it
     const uint64_t before = c->left.fetch_sub(1, std::memory_order_acq_rel);
@@ -109,8 +158,8 @@ void Contexts::leave(Context *c) noexcept {
 
 // -- push and pop -------------------------------------------------------------------------------------------------
 
-uint32_t Contexts::push(void *s, const consort_push *p) noexcept {
-  auto &self = *static_cast<Contexts *>(s);
+uint32_t ContextRouter::push(void *s, const consort_push *p) noexcept {
+  auto &self = *static_cast<ContextRouter *>(s);
   auto *const tasks = reinterpret_cast<Task *const *>(p->ready);
   for (uint32_t i = 0, end; i < p->n; i = end) {
     const Context *const first = &self.of(*tasks[i]);
@@ -128,17 +177,17 @@ uint32_t Contexts::push(void *s, const consort_push *p) noexcept {
 
 // Precondition: all tasks are of one context. A push is refused if another instance or an heir replaced this one
 // meanwhile.
-void Contexts::push_into(const Task *const *tasks, const consort_push &wanted) noexcept {
+void ContextRouter::push_into(const Task *const *tasks, const consort_push &wanted) noexcept {
   consort_push p = wanted;
-  for (const Instance *before = nullptr;;) {
+  for (const PolicyInstance *before = nullptr;;) {
     const Context &c = of(*tasks[0]);
-    const Instance &i = *c.now.load(std::memory_order_acquire);
+    const PolicyInstance &i = *c.now.load(std::memory_order_acquire);
     const uint64_t epoch = i.epoch.load(std::memory_order_acquire);  // pairs with close()
     // Check again: another context may have this instance by now, and the epoch may be that context's. After the check
     // the epoch is this context's, or closed.
     if (c.now.load(std::memory_order_acquire) != &i) [[unlikely]] continue;
     if (&i == before && p.epoch == epoch) [[unlikely]]
-      return policy_.place_by_force(rt_, i.name, reinterpret_cast<Task *const *>(p.ready), p.n);
+      return rt_.policy.place_by_force(rt_, i.name, reinterpret_cast<Task *const *>(p.ready), p.n);
     before = &i;
     p.epoch = epoch;
     p.from = wanted.from < rt_.workers.size() && serving(wanted.from) == &c ? wanted.from : CONSORT_NONE;
@@ -146,33 +195,33 @@ void Contexts::push_into(const Task *const *tasks, const consort_push &wanted) n
   }
 }
 
-uint32_t Contexts::pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept {
-  const auto &self = *static_cast<Contexts *>(s);
-  const Instance &i = *self.serving(worker)->now.load(std::memory_order_acquire);
+uint32_t ContextRouter::pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept {
+  const auto &self = *static_cast<ContextRouter *>(s);
+  const PolicyInstance &i = *self.serving(worker)->now.load(std::memory_order_acquire);
   return i.pop(i.s, worker, out, max);
 }
 
 // -- hooks --------------------------------------------------------------------------------------------------------
 
-bool Contexts::may_bypass(uint32_t worker, const Task &t) const noexcept {
+bool ContextRouter::may_bypass(uint32_t worker, const Task &t) const noexcept {
   const Context &c = of(t);
   if (serving(worker) != &c) return false;
-  const Instance &i = *c.now.load(std::memory_order_acquire);
+  const PolicyInstance &i = *c.now.load(std::memory_order_acquire);
   const int32_t *urgency = i.urgency[worker];
   return i.bypass && (!urgency || t.pub.priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED));
 }
 
-bool Contexts::may_follow(uint32_t worker, const Task &t, bool no_choice) const noexcept {
+bool ContextRouter::may_follow(uint32_t worker, const Task &t, bool no_choice) const noexcept {
   const Context &c = of(t);
   if (serving(worker) != &c) return false;
   return c.now.load(std::memory_order_acquire)->bypass ? may_bypass(worker, t) : no_choice;
 }
 
 // A task bound to a worker of another context is not reported.
-ReportedInstance Contexts::tell_started(const Worker &w, const Task *t) noexcept {
+ReportedInstance ContextRouter::tell_started(const Worker &w, const Task *t) noexcept {
   const Context &c = of(*t);
   if (serving(w.id) != &c) return {};
-  const Instance &i = *c.now.load(std::memory_order_acquire);
+  const PolicyInstance &i = *c.now.load(std::memory_order_acquire);
   const uint64_t epoch = i.epoch.load(std::memory_order_acquire);
   if (!epoch || c.now.load(std::memory_order_acquire) != &i) return {};
   const consort_task *pub = &t->pub;
@@ -180,51 +229,51 @@ ReportedInstance Contexts::tell_started(const Worker &w, const Task *t) noexcept
   return {&i, epoch};
 }
 
-void Contexts::tell_finished(const ReportedInstance &seen, const Worker &w, const consort_done &done) noexcept {
-  const auto *i = static_cast<const Instance *>(seen.instance);
+void ContextRouter::tell_finished(const ReportedInstance &seen, const Worker &w, const consort_done &done) noexcept {
+  const auto *i = static_cast<const PolicyInstance *>(seen.instance);
   if (i && i->epoch.load(std::memory_order_acquire) == seen.epoch && i->ops->finished)
     i->ops->finished(i->s, w.id, &done, 1);
 }
 
-void Contexts::submitted(void *s, const consort_task *const *tasks, uint32_t n) noexcept {
-  const auto &self = *static_cast<Contexts *>(s);
+void ContextRouter::submitted(void *s, const consort_task *const *tasks, uint32_t n) noexcept {
+  const auto &self = *static_cast<ContextRouter *>(s);
   for (uint32_t k = 0; k < n; ++k) {
-    const Instance &i = self.instance_of(*reinterpret_cast<const Task *>(tasks[k]));
+    const PolicyInstance &i = self.instance_of(*reinterpret_cast<const Task *>(tasks[k]));
     if (i.ops->submitted) i.ops->submitted(i.s, &tasks[k], 1);
   }
 }
 
 // Asks every instance, since the tasks may have ended and their contexts are unknown. The instance that holds a task
 // returns it.
-uint32_t Contexts::dropped(void *s, consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
+uint32_t ContextRouter::dropped(void *s, consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
   uint32_t got = 0;
-  static_cast<Contexts *>(s)->each_instance([&](const Instance &i) {
+  static_cast<ContextRouter *>(s)->each_instance([&](const PolicyInstance &i) {
     if (i.ops->dropped && got < n) got += i.ops->dropped(i.s, tasks, n, held + got);
   });
   return got;
 }
 
-void Contexts::flush(void *s) noexcept {
-  static_cast<Contexts *>(s)->each_instance([](const Instance &i) {
+void ContextRouter::flush(void *s) noexcept {
+  static_cast<ContextRouter *>(s)->each_instance([](const PolicyInstance &i) {
     if (i.ops->flush) i.ops->flush(i.s);
   });
 }
 
-uint64_t Contexts::next_event(void *s) noexcept {
+uint64_t ContextRouter::next_event(void *s) noexcept {
   uint64_t first = CONSORT_NEVER;
-  static_cast<Contexts *>(s)->each_instance([&](const Instance &i) {
+  static_cast<ContextRouter *>(s)->each_instance([&](const PolicyInstance &i) {
     if (i.ops->next_event) first = std::min(first, i.ops->next_event(i.s));
   });
   return first;
 }
 
 // Asks the policy of the first worker in that space that implements the hook.
-uint32_t Contexts::victim(void *s, uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n,
+uint32_t ContextRouter::victim(void *s, uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n,
                           uint32_t *order) noexcept {
-  const auto &self = *static_cast<Contexts *>(s);
+  const auto &self = *static_cast<ContextRouter *>(s);
   for (const auto &w : self.rt_.workers) {
     if (w->unit.desc.space != space) continue;
-    const Instance &i = *self.serving(w->id)->now.load(std::memory_order_acquire);
+    const PolicyInstance &i = *self.serving(w->id)->now.load(std::memory_order_acquire);
     if (i.ops->victim) return i.ops->victim(i.s, space, bytes, replicas, n, order);
   }
   return 0;

@@ -1,4 +1,4 @@
-// scheduling.hpp — the state of the room sched: the policy and the models, and how sleeping workers are woken.
+// scheduling.hpp — the state of the room sched: the policies and the models, and how sleeping workers are woken.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "model/models.hpp"
 #include "sched/policy.hpp"
+#include "sched/policy_set.hpp"
 #include "task/core.hpp"
 #include "task/worker.hpp"
 
@@ -37,6 +38,7 @@ struct Scheduling : Core {
 
   // -- in the order of construction --
   Policy policy;
+  PolicySet policies{policy};
   const std::unique_ptr<Models> models;
 
  private:

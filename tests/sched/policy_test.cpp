@@ -37,8 +37,8 @@ TEST_F(Scheduler, PushedTasksComeOutOnceAndInOrder) {
 
 TEST_F(Scheduler, SwapMovesPendingTasks) {
   const std::set<Task *> pushed{push(), push(), push()};
-  ASSERT_TRUE(room.policy.swap(room, thread, "prio"));
-  EXPECT_EQ(room.policy.name(), "prio");
+  ASSERT_TRUE(room.policies.swap(room, thread, "prio"));
+  EXPECT_EQ(room.policies.name(), "prio");
   std::set<Task *> popped;
   while (Task *t = room.pop()) popped.insert(t);
   EXPECT_EQ(popped, pushed);
@@ -51,12 +51,12 @@ TEST_F(Scheduler, SwapMovesPendingTasks) {
 
 TEST_F(Scheduler, RefusedSwapKeepsThePolicy) {
   Task *const t = push();
-  const auto swapped = room.policy.swap(room, thread, "nothing of that name");
+  const auto swapped = room.policies.swap(room, thread, "nothing of that name");
   ASSERT_FALSE(swapped);
-  EXPECT_EQ(room.policy.name(), "eager");
+  EXPECT_EQ(room.policies.name(), "eager");
   EXPECT_EQ(room.pop(), t);
   thread.asking = true;
-  const auto inside = room.policy.swap(room, thread, "prio");
+  const auto inside = room.policies.swap(room, thread, "prio");
   thread.asking = false;
   ASSERT_FALSE(inside);
   EXPECT_EQ(inside.error().status, CONSORT_E_BUSY);

@@ -21,10 +21,10 @@ class SchedulingOn : public CoreOn<S> {
       if (own_workers) this->workers.push_back(idle_.emplace_back(std::make_unique<IdleWorker>(*this, u.desc.id, u)).get());
     }
     this->models->open();
-    must(this->policy.open(*this, *must(this->registry->load(CONSORT_KIND_SCHEDULER, "eager"))));
+    must(this->policies.open(*this, *must(this->registry->load(CONSORT_KIND_SCHEDULER, "eager"))));
   }
   ~SchedulingOn() {
-    this->policy.close();
+    this->policies.close();
     this->models->close();
     this->workers.clear();
   }
