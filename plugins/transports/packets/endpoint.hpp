@@ -54,12 +54,12 @@ class Endpoint : public Transport {
   Endpoint &operator=(const Endpoint &) = delete;
 
   void start(Fabric &, consort_tcaps &);                // at the end of the constructor of a transport
-  // Leaves all peers. Waits at most 1 s for transfers in progress, and 0.1 s for the answers of the peers, which have then
+  // Leaves all peers. Waits at most 1 s for transfers in progress, and 25 ms for the answers of the peers, which have then
   // got all that was sent to them. `wait` drives the fabric. To be called by the destructor of a transport.
   template <class Wait>
   void stop(Wait wait) noexcept {
     const uint64_t begin = begin_stop();
-    for (uint64_t now = begin; now - begin < 1'000'000'000 && !is_stopped(now - begin < 100'000'000); now = host().now()) wait();
+    for (uint64_t now = begin; now - begin < 1'000'000'000 && !is_stopped(now - begin < 25'000'000); now = host().now()) wait();
   }
   void write_address(std::byte *to) const noexcept;
   Address check_address(uint32_t rank, std::span<const std::byte>, size_t bytes) const;  // throws

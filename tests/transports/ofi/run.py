@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""The transport ofi under `consort run`: examples with their checked results over each provider. Arguments: the command
+consort, the folder of the examples."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+consort, examples = sys.argv[1], Path(sys.argv[2])
+PROVIDERS = tuple(os.environ.get('TEST_PROVIDERS', 'tcp shm udp;ofi_rxd').split())
+RANKS = (2, 4) if os.environ.get('TEST_RANKS', '') == '' else (1, 2, 4, 7)
+failures = 0
+
+
+def check(good, what):
+    global failures
+    failures += not good
+    print('ok    ' if good else 'FAILED', what, flush=True)
+
+
+def environment(provider, **more):
+    return os.environ | {'CONSORT_TRANSPORT': 'ofi', 'CONSORT_OFI__PROVIDER': provider, 'CONSORT_WORKERS': '1'} | more
+
+
+def has(provider):
+    return subprocess.run(['fi_info', '-p', provider], capture_output=True).returncode == 0
+
+
+def examples_have_their_results(provider, **more):
+    for ranks in RANKS:
+        for name, word in (('ring', 'the token is'), ('diffusion', 'largest error 0'), ('block_cyclic', 'largest error')):
+            done = subprocess.run([consort, 'run', '-n', str(ranks), '--', examples / name], env=environment(provider, **more),
+                                  capture_output=True, text=True, timeout=100)
+            check(done.returncode == 0 and word in done.stdout, f'{provider} {more}: {name} on {ranks} ranks: {done.stdout.strip()} {done.stderr.strip()}')
+
+
+for one in PROVIDERS:
+    if not has(one):
+        print('skipped', one, 'which libfabric does not have here')
+        continue
+    examples_have_their_results(one)
+examples_have_their_results('tcp', CONSORT_OFI__WAIT='none')
+sys.exit(failures != 0)
