@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 abi, examples, program = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-MPIRUN = {'openmpi': ['mpirun.openmpi', '--oversubscribe'], 'mpich': ['mpirun.mpich']}[abi]
+# All ranks are here: Open MPI looks for ssh all the same.
+MPIRUN = {'openmpi': ['mpirun.openmpi', '--oversubscribe', '--mca', 'plm_rsh_agent', 'sh'], 'mpich': ['mpirun.mpich']}[abi]
 ENVIRONMENT = os.environ | {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'CONSORT_WORKERS': '1'}
 ONLY = {'full': (1, 2, 4, 7)}.get(os.environ.get('TEST_RANKS', ''), (1, 4))
 failures = 0
