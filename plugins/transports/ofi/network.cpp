@@ -14,13 +14,15 @@ using consort::plugin::Error;
 constexpr uint64_t kData = uint64_t{1} << 63;  // in the tag of data
 
 void must(int code, const char *what) {
-  if (code) throw Error(CONSORT_E_IO, std::string(what) + ": " + fi_strerror(-code));
+  if (code) throw Error(CONSORT_E_IO, std::string(what) + ": " + Library::loaded().strerror(-code));
 }
 
 }  // namespace
 
 Network::Network(const std::string &provider, const std::string &network, bool waits) {
-  Own<fi_info> hints(fi_allocinfo());
+  const Library &library = Library::get();
+  const KeptSignals kept;
+  Own<fi_info> hints(library.dupinfo(nullptr));
   if (!hints) throw std::bad_alloc();
   hints->caps = FI_TAGGED;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -31,15 +33,15 @@ Network::Network(const std::string &provider, const std::string &network, bool w
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->fabric_attr->prov_name = strdup(provider.c_str());
   fi_info *found = nullptr;
-  const int code = fi_getinfo(FI_VERSION(1, 11), network.empty() ? nullptr : network.c_str(), nullptr,
+  const int code = library.getinfo(FI_VERSION(1, 11), network.empty() ? nullptr : network.c_str(), nullptr,
                               network.empty() ? 0 : FI_SOURCE, hints.get(), &found);
   info_.reset(found);
   if (code || !found)
     throw Error(CONSORT_E_UNSUPPORTED, "libfabric has no provider \"" + provider + "\" for tagged messages" +
-                                           (network.empty() ? "" : " on the address " + network) + ": " + fi_strerror(-code) +
+                                           (network.empty() ? "" : " on the address " + network) + ": " + Library::loaded().strerror(-code) +
                                            "; see fi_info, and the settings ofi.provider and ofi.network");
   fid_fabric *fabric = nullptr;
-  must(fi_fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric");
+  must(library.fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric");
   fabric_.reset(fabric);
   fid_domain *domain = nullptr;
   must(fi_domain(fabric, info_.get(), &domain, nullptr), "fi_domain");

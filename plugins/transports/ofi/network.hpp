@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../packets/fabric.hpp"
+#include "library.hpp"
 
 namespace ofi {
 
@@ -22,7 +23,7 @@ struct Closer {
   void operator()(T *object) const noexcept {
     fi_close(&object->fid);
   }
-  void operator()(fi_info *info) const noexcept { fi_freeinfo(info); }
+  void operator()(fi_info *info) const noexcept { Library::loaded().freeinfo(info); }
 };
 template <class T>
 using Own = std::unique_ptr<T, Closer>;
