@@ -61,6 +61,7 @@ class Network final : public transports::Fabric {
   Pending *take(Request) noexcept;
   bool started(Pending *, ssize_t) noexcept;
 
+  std::vector<std::unique_ptr<Pending[]>> slabs_;            // outlives the endpoint: providers use contexts until it is closed
   Own<fi_info> info_;
   Own<fid_fabric> fabric_;
   Own<fid_domain> domain_;
@@ -69,7 +70,6 @@ class Network final : public transports::Fabric {
   Own<fid_ep> endpoint_;                                     // closed before what it is bound to
   std::vector<std::byte> name_;
   std::vector<fi_addr_t> ranks_;
-  std::vector<std::unique_ptr<Pending[]>> slabs_;
   std::vector<Pending *> all_, free_;
   std::vector<Request> failed_;
   size_t reserved_ = 0;
