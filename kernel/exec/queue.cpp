@@ -218,12 +218,13 @@ Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
   Task *first = follow_.take(rt_.tasks, links_, is_staged);
   if (!first && !full) first = follow_.take(rt_.tasks, links_, [](const Task &) { return true; });
   if (Task *t = first) {
+    rt_.pass_on_wake(worker_);  // the look at the policy may be long to come
     *team = t->extra ? t->extra->team : CONSORT_NONE;
     return t;
   }
   while (Task *t = worker_.next_bound()) {
     *team = t->extra ? t->extra->team : CONSORT_NONE;
-    if (!t->pub.sched[1]) return t;
+    if (!t->pub.sched[1]) return rt_.pass_on_wake(worker_), t;
     rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
     *did = true;  // as in Executor::steps()
   }

@@ -236,6 +236,7 @@ consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const
     }
     thread.depth = outer_depth;  // mend_if_left() may have changed it
   }
+  if (thread.seat) rt.pass_on_wake(*thread.seat);  // the body goes on, and may have been woken for a ready task
   return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
 
