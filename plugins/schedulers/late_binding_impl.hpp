@@ -268,11 +268,11 @@ inline bool LateBinding::forget(uint32_t worker, uint64_t id, uint32_t *place) n
 }
 
 // The end of a popped task is not reported if it fails before it starts, or if another worker gets it. The host's load has no
-// such task, but also none whose time is unknown.
+// such task. A task that waits for exclusive access has none either: it is pushed again.
 inline void LateBinding::forget_unreported(uint32_t worker) noexcept {
-  if (is_idle(worker))
-    for (uint32_t i = npopped_[worker]; i-- > 0;)
-      if (states_[worker].popped[i].known) forget(worker, states_[worker].popped[i].id);
+  if (!models_ || !npopped_[worker] || !is_idle(worker)) return;
+  while (npopped_[worker]) forget(worker, states_[worker].popped[0].id);
+  changed();
 }
 
 // Tasks that a worker cannot start soon are not bound to it yet.
@@ -292,9 +292,9 @@ inline bool LateBinding::has_enough(const WorkerGroups &served, uint32_t worker)
 
 inline bool LateBinding::will_pop_again(uint32_t worker) const noexcept {
   if (states_[worker].running) return true;
-  float load = 0;  // excludes tasks that wait for exclusive access
+  float load = 0;  // excludes tasks that wait for exclusive access; NaN: the time of one is unknown
   if (models_ && npopped_[worker]) models_->load_ns(host_, &worker, 1, &load);
-  return load > 0;
+  return load != 0;
 }
 
 // Expected end of the worker's popped tasks; 0: the time of one is unknown. Under the lock.

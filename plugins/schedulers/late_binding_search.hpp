@@ -106,7 +106,7 @@ inline uint32_t LateBinding::idle_in(const WorkerGroups &served, uint32_t g) con
       some[n++] = i * 64 + static_cast<uint32_t>(std::countr_zero(idle));
   float load[kMost] = {};
   if (n) models_->load_ns(host_, some, n, load);
-  return static_cast<uint32_t>(std::count_if(load, load + n, [](float ns) { return !(ns > 0); }));
+  return static_cast<uint32_t>(std::count_if(load, load + n, [](float ns) { return ns == 0; }));
 }
 
 // Units of the group that have work, and end it within `ns`; counts up to `most`.

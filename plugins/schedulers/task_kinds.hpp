@@ -239,7 +239,9 @@ inline void TaskKinds::refresh(const WorkerGroups &served, Kind &k, const consor
   for (std::size_t c = 0; c < by_class.size() && c < kGroups; ++c)
     if (by_class[c] > 0) by_class[c] = units[c] / by_class[c];
   times_ += k.best_ns != before;
+  const uint64_t fast = k.fast_groups;
   k.update_masks();
+  k.declined |= k.fast_groups & ~fast;  // the push of the tasks that wait here did not wake them as fast ones
 }
 
 inline uint32_t TaskKinds::of(const WorkerGroups &served, const consort_task *t, uint64_t size) {
