@@ -44,9 +44,10 @@ struct consort_task_more {
 CONSORT_API consort_status consort_task_end_hold(consort_runtime *rt, consort_task_id task);
 /* Removes one hold. E_INVAL: not held. Repeated tasks: of the current turn, by its or the first turn's handle */
 CONSORT_API consort_status consort_task_end_release(consort_runtime *rt, consort_task_id task);
-/* CONSORT_TASK_REPEAT: no more turns after the current one. Called from the body, a hook, or any thread, with the handle of the first or of
- * the current turn. A failed or cancelled turn is the last one too, and consort_stop() ends all repetition. Hooks are
- * called for every turn, their arguments dropped after the last; `after` and `end_after` apply to the first turn only. */
+/* CONSORT_TASK_REPEAT: no more turns after the current one. Called from the body, a hook, or any thread, with the handle of the
+ * first turn, of the current one, or of the one before it, which may have ended meanwhile. A failed or cancelled turn is the last
+ * one too, and consort_stop() ends all repetition. Hooks are called for every turn, their arguments dropped after the last; `after`
+ * and `end_after` apply to the first turn only. */
 CONSORT_API consort_status consort_task_stop_repeating(consort_runtime *rt, consort_task_id task);
 /* Returns the task whose body or callback runs on the calling thread; null: none. */
 CONSORT_API consort_task_id consort_current_task(consort_runtime *rt);
