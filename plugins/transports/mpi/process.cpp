@@ -16,7 +16,7 @@ namespace {
 
 using consort::plugin::Error;
 
-constexpr std::chrono::microseconds kNap{20}, kLongNap{1000};
+constexpr std::chrono::microseconds kShortNap{20}, kLongNap{1000};
 
 std::mutex starting;
 Process *the_process = nullptr;  // until the process ends
@@ -130,7 +130,7 @@ void Process::loop() noexcept {
     lock.unlock();
     idle = step_() ? 0 : idle + 1;
     lock.lock();
-    if (idle) changed_.wait_for(lock, idle < 1000 ? kNap : kLongNap, [&] { return task_ || is_ending_ || is_poked_; });
+    if (idle) changed_.wait_for(lock, idle < 1000 ? kShortNap : kLongNap, [&] { return task_ || is_ending_ || is_poked_; });
     is_poked_ = false;
   }
 }
