@@ -73,8 +73,9 @@ def lost_rank_ends_the_job():
     began = time.monotonic()
     text, _ = job.communicate(timeout=60)
     took = time.monotonic() - began
+    # About 1 s on a machine that has nothing else to do; here it only has to end.
     named = 'rank 1' in text or 'RUNNING AT' in text  # MPICH's mpiexec names the process and its host
-    check(job.returncode != 0 and took < 4 and named and os.uname().nodename in text, f'a rank is killed: {took:.1f} s, {text.strip()}')
+    check(job.returncode != 0 and took < 30 and named and os.uname().nodename in text, f'a rank is killed: {took:.1f} s, {text.strip()}')
 
 
 for test in (examples_have_their_results, one_thread_makes_all_calls, communicator_of_the_program, lost_rank_ends_the_job):
