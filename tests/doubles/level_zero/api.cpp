@@ -333,7 +333,7 @@ ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t event, ze_kernel_times
 // -- the double's own -------------------------------------------------------------------------------------------------
 
 const char *ze_double_configure(const char *settings) {
-  static thread_local std::string error;
+  alignas(64) static thread_local std::string error;  // tests/checks/thread_locals.py
   Machine &m = Machine::get();
   const Lock lock(m.mutex);
   return m.configure(settings, &error) ? nullptr : error.c_str();
