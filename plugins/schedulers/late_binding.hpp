@@ -227,7 +227,7 @@ class LateBinding {
     uint64_t &word = not_running_[worker / 64];
     word = states_[worker].running ? word & ~bit : word | bit;
   }
-  void believe(const WorkerGroups &, uint32_t worker, const consort_done &) noexcept;
+  void believe(const WorkerGroups &, uint32_t worker, const consort_done &, double now) noexcept;
   bool forget(uint32_t worker, uint64_t id, uint32_t *place = nullptr) noexcept;  // false: not recorded
   void forget_unreported(uint32_t worker) noexcept;
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }

@@ -326,8 +326,8 @@ inline uint32_t LateBinding::pop(uint32_t worker, consort_pick *out, uint32_t ma
     if (has_enough(served, worker)) return 0;
     const Found f = choose(served, worker, now);
     if (!f.node) {
-      for (Kind &k : kinds_.all())
-        if (g < TaskKinds::kGroups && is_idle(worker)) k.declined |= uint64_t{1} << g;
+      if (g < TaskKinds::kGroups && is_idle(worker))
+        for (Kind &k : kinds_.all()) k.declined |= uint64_t{1} << g;
       return 0;
     }
     Kind &k = kinds_[f.kind];
@@ -419,20 +419,20 @@ inline void LateBinding::finished(uint32_t worker, const consort_done *done, uin
     s.since = now;
     changed();
     for (uint32_t k = 0; k < n; ++k) {
-      believe(served, worker, done[k]);
+      believe(served, worker, done[k], now);
       forget(worker, done[k].cookie, k < kSome ? &places[k] : nullptr);
     }
   }
   for (uint32_t k = 0; k < n; ++k) graph_.finished(done[k].cookie, k < kSome ? places[k] : 0);
 }
 
-// The time of a task that was popped without a known one is believed from here on: models need several.
-inline void LateBinding::believe(const WorkerGroups &served, uint32_t worker, const consort_done &done) noexcept {
+// The time of a task that was popped to learn it is believed until the next one, or until the models know.
+inline void LateBinding::believe(const WorkerGroups &served, uint32_t worker, const consort_done &done, double now) noexcept {
   if (done.status < 0 || done.t1 <= done.t0 || !served.serves(worker)) return;
   const WorkerState &s = states_[worker];
   for (uint32_t i = 0; i < npopped_[worker]; ++i)
     if (s.popped[i].id == done.cookie && s.popped[i].tried)
-      kinds_.tried(served, s.popped[i].kind, served.group_of[worker], static_cast<float>(done.t1 - done.t0), now());
+      kinds_.tried(served, s.popped[i].kind, served.group_of[worker], static_cast<float>(done.t1 - done.t0), now);
 }
 
 // Cancelled or poisoned tasks: queued ones are returned at once and not by pop.
