@@ -59,6 +59,13 @@ Instance::Instance(const Settings &settings, const consort_host *host, const con
   for (uint32_t w = 0; w < topology.nworkers; ++w) members_[w] = slot(w, topology.workers[w].klass);
   groups_.push_back(std::make_unique<Group>(topology, members_, nclasses_));
   group_.store(groups_.back().get(), std::memory_order_release);  // pairs with the loads in push() and pop()
+  choose_paths();
+}
+
+// Which pushes take the fast path: see Slot::plain.
+void Instance::choose_paths() noexcept {
+  for (const auto &s : slots_)
+    if (s) s->plain.store(npools_ == 1 && serves(s->id) ? 1 : CONSORT_NONE, std::memory_order_seq_cst);  // pairs with enter()
 }
 
 Slot *Instance::slot(uint32_t id, uint32_t klass) {
@@ -74,7 +81,6 @@ Slot *Instance::slot(uint32_t id, uint32_t klass) {
   }
   slots_[id]->klass = klass < nclasses_ ? klass : 0;
   slots_[id]->countdown = kFairness;
-  slots_[id]->plain = npools_ == 1 ? 1 : CONSORT_NONE;
   slots_[id]->urgency = &urgency_[slots_[id]->klass];
   return slots_[id].get();
 }
@@ -96,10 +102,11 @@ consort_status Instance::workers(const consort_topology &topology, const uint32_
   groups_.push_back(std::make_unique<Group>(topology, next, nclasses_));
   chosen_ = true;
   const std::vector<Slot *> before = std::exchange(members_, std::move(next));
-  group_.store(groups_.back().get(), std::memory_order_seq_cst);  // pairs with push(), pop(), leave_with()
+  group_.store(groups_.back().get(), std::memory_order_seq_cst);  // pairs with push_own(), pop(), leave_with()
+  choose_paths();
   wait_outside(CONSORT_NEVER);  // no thread uses the old group any more
   for (Slot *s : before) {
-    if (!s || (s->id < members_.size() && members_[s->id])) continue;
+    if (!s || serves(s->id)) continue;
     int64_t oldest;
     while (s->deque.size(&oldest) > 0)
       if (consort_task *task = s->deque.steal(1)) list_one(task);
@@ -185,19 +192,25 @@ uint32_t Instance::push(const consort_push &p) noexcept {
   if (!place) [[unlikely]] return push_outside(p);
   Slot &me = *place->slot;
   enter(me);
-  const bool plain = epoch_.load(std::memory_order_seq_cst) == p.epoch && p.n == me.plain && !is_priority(p.ready[0]);
+  const bool plain = epoch_.load(std::memory_order_seq_cst) == p.epoch &&
+                     p.n == me.plain.load(std::memory_order_relaxed) && !is_priority(p.ready[0]);  // see Slot::plain
   if (!plain || !me.deque.push(p.ready[0])) [[unlikely]] return push_own(group, *place, p);
   group.announce(p.wake, *place, 1);
   return leave(me, 1);
 }
 
-// Inside: the general case.
+// Inside: the general case. The group is asked as in leave_with(): else tasks could go to the deque of a worker that has left,
+// after workers() has moved its tasks.
 uint32_t Instance::push_own(const Group &group, const Group::Place &place, const consort_push &p) noexcept {
   Slot &me = *place.slot;
+  if (group_.load(std::memory_order_relaxed) != &group) [[unlikely]] {
+    leave(me, 0);
+    return push(p);
+  }
   if (epoch_.load(std::memory_order_seq_cst) != p.epoch) return leave(me, 0);  // pairs with drain(), by way of enter()
   // In reverse: the deque returns the newest first, so tasks of one push leave in their order.
   uint32_t kept = 0;
-  if (me.plain == 1)  // one class
+  if (nclasses_ == 1)
     while (kept < p.n && !is_priority(p.ready[p.n - 1 - kept]) && me.deque.push(p.ready[p.n - 1 - kept])) ++kept;
   for (uint32_t end = p.n - kept; end;) {
     const uint32_t begin = end > 64 ? end - 64 : 0;

@@ -76,11 +76,13 @@ class Instance {
   uint32_t hunt(const Group &, const Group::Place &, consort_pick *out, uint32_t max) noexcept;
   uint32_t keep(Slot &, consort_task **tasks, uint32_t n, consort_pick *out, uint32_t max) noexcept;
   Slot *slot(uint32_t id, uint32_t klass);
+  bool serves(uint32_t worker) const noexcept { return worker < members_.size() && members_[worker]; }
+  void choose_paths() noexcept;
   bool wait_outside(uint64_t deadline) noexcept;
 
   // Read by all threads, written rarely.
   alignas(kLine) std::atomic<uint64_t> epoch_;  // seq_cst with the visitors of a push
-  std::atomic<const Group *> group_{nullptr};  // seq_cst in workers() pairs with push(), pop() and leave_with()
+  std::atomic<const Group *> group_{nullptr};  // seq_cst in workers() pairs with push_own(), pop() and leave_with()
   std::atomic<uint32_t> draining_{0};  // pop answers 0, so that drain() sees every task; seq_cst, see pop_rare()
   uint32_t nclasses_, npools_;
   bool asymmetric_;                    // wait_outside() can make the stores of enter() visible
