@@ -46,14 +46,14 @@ TransferCost::Cost TransferCost::cost(uint32_t from, uint32_t to, uint64_t bytes
   Cost c{0, 0};
   if (routes.next(from, to) == to) {  // one link: the usual case
     const float ns_per_byte = routes.ns_per_byte(from, to);
-    return {routes.latency_ns(from, to) + ns_per_byte * static_cast<float>(bytes),
+    return {routes.latency_ns(from, to) + transfers_.ns_per_byte(from, to, ns_per_byte) * static_cast<float>(bytes),
             ns_per_byte * static_cast<float>(transfers_.queued(from, to))};
   }
   for (uint32_t at = from; at != to;) {
     const uint32_t next = routes.next(at, to);
     if (next == CONSORT_NONE) return {std::numeric_limits<float>::infinity(), 0};
     const float ns_per_byte = routes.ns_per_byte(at, next);
-    c.own += routes.latency_ns(at, next) + ns_per_byte * static_cast<float>(bytes);
+    c.own += routes.latency_ns(at, next) + transfers_.ns_per_byte(at, next, ns_per_byte) * static_cast<float>(bytes);
     c.queued += ns_per_byte * static_cast<float>(transfers_.queued(at, next));
     at = next;
   }
@@ -104,7 +104,8 @@ TransferCost::Cost TransferCost::soonest(const Look &d, uint32_t space) const no
     if (routes.next(from, space) == space) {  // as in cost(), without the call
       const float ns_per_byte = routes.ns_per_byte(from, space);
       const auto waiting = static_cast<int64_t>(transfers_.queued(from, space));
-      c = {routes.latency_ns(from, space) + ns_per_byte * exact, ns_per_byte * static_cast<float>(waiting)};
+      c = {routes.latency_ns(from, space) + transfers_.ns_per_byte(from, space, ns_per_byte) * exact,
+           ns_per_byte * static_cast<float>(waiting)};
     } else {
       c = cost(from, space, bytes);
     }

@@ -46,7 +46,16 @@ void lower(const consort_run &r, uint32_t flags, uint32_t from, uint32_t to, std
 Transfers::Transfers(const Topology &topology, const Clock &clock, const std::unique_ptr<Tracer> &tracer,
                      MoverSet &movers, EvictionOrder &order)
     : topology_(topology), clock_(clock), tracer_(tracer), movers_(movers), order_(order),
-      spaces_(topology.spaces().size()), links_(spaces_ * spaces_), leaving_(spaces_) {}
+      spaces_(topology.spaces().size()), links_(spaces_ * spaces_), leaving_(spaces_) {
+  for (uint32_t from = 0; from < spaces_; ++from)
+    for (uint32_t to = 0; to < spaces_; ++to) {
+      const Link &link = topology.link(from, to);
+      if (from == to || !link.device || !link.desc.bus || !link.desc.bus_bytes_per_s) continue;
+      Bus &bus = buses_[{link.device->plugin, link.desc.bus}];
+      bus.ns_per_byte = 1e9f / static_cast<float>(link.desc.bus_bytes_per_s);
+      links_[at(from, to)].bus = &bus;
+    }
+}
 
 Transfers::OneLink &Transfers::link_of(const Transfer &t) noexcept { return links_[at(t.from->space, t.to->space)]; }
 
@@ -86,7 +95,9 @@ void Transfers::count_in(Transfer &t) {
   t.bytes = t.datum->pub.bytes;
   t.traced = tracer_ != nullptr;
   if (t.traced) t.began = clock_.now(), t.ended = 0;
-  link_of(t).queued += t.bytes;
+  OneLink &link = link_of(t);
+  if (link.bus && uint64_t{link.queued} == 0) link.bus->busy += 1;
+  link.queued += t.bytes;
 }
 
 void Transfers::count_out(Transfer &t) noexcept {
@@ -95,7 +106,9 @@ void Transfers::count_out(Transfer &t) noexcept {
   --t.datum->extra()->replicas->flying;
   --transfers_;
   --leaving_[t.from->space];
-  link_of(t).queued -= t.bytes;
+  OneLink &link = link_of(t);
+  link.queued -= t.bytes;
+  if (link.bus && uint64_t{link.queued} == 0) link.bus->busy -= 1;
 }
 
 Outcome Transfers::send(Transfer &t) noexcept try {

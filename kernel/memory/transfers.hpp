@@ -3,7 +3,10 @@
 // Owned by Memory; each function is called under Memory's mutex, except those marked [any]. The purpose of a hop, and
 // the action after it, are known above: fetches.hpp for fetched contents, eviction.hpp for saves.
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "base/relaxed_value.hpp"
@@ -17,6 +20,7 @@ namespace consort {
 
 class Clock;
 class Tracer;
+struct Plugin;
 
 class Transfers {
  public:
@@ -43,11 +47,24 @@ class Transfers {
   // landed().
   bool busy() const noexcept { return under_way_.load(std::memory_order_acquire); }
   uint64_t queued(uint32_t from, uint32_t to) const noexcept { return links_[at(from, to)].queued; }  // [any] bytes
+  // [any] Time for a byte of one more copy, given what the link takes alone: the bus's links with copies in flight get equal
+  // shares of it.
+  float ns_per_byte(uint32_t from, uint32_t to, float alone) const noexcept {
+    const OneLink &link = links_[at(from, to)];
+    if (!link.bus) return alone;
+    const uint32_t others = uint32_t{link.bus->busy} - (uint64_t{link.queued} != 0);
+    return std::max(alone, link.bus->ns_per_byte * static_cast<float>(1 + static_cast<int32_t>(others)));
+  }
   const LinkStatistics &statistics(uint32_t from, uint32_t to) const noexcept { return links_[at(from, to)].statistics; }
 
  private:
+  struct Bus {  // bandwidth that several links share
+    float ns_per_byte = 0;
+    RelaxedValue<uint32_t> busy;    // number of its links with copies in flight
+  };
   struct OneLink {
     RelaxedValue<uint64_t> queued;  // bytes of copies in flight
+    Bus *bus = nullptr;             // nullptr: it has its bandwidth for itself
     LinkStatistics statistics;
   };
   size_t at(uint32_t from, uint32_t to) const noexcept { return from * spaces_ + to; }
@@ -63,6 +80,7 @@ class Transfers {
   MoverSet &movers_;
   EvictionOrder &order_;
   const size_t spaces_;
+  std::map<std::pair<const Plugin *, uint64_t>, Bus> buses_;  // by driver and number
   std::vector<OneLink> links_;
   std::vector<uint32_t> leaving_;
   uint64_t transfers_ = 0;

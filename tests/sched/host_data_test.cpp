@@ -244,6 +244,27 @@ TEST_F(HostData, TransferCostCountsQueuedCopies) {
   EXPECT_NEAR(most, 4.01 * kMs, kMs / 10) << "three more before it";
 }
 
+// While copies go to the first device, one more copy to the second gets half of the bus.
+TEST_F(HostData, TransferCostCountsTheSharedBus) {
+  for (const bool is_shared : {false, true}) {
+    if (is_shared) TearDown(), x.clear();
+    begin(is_shared ? Pairs{{"sim.bus", "1G"}} : Pairs{});
+    float most = 0, least = INFINITY;
+    const consort_task *last = nullptr;
+    asker.on_push = [&](const consort_task *t) { last = t; };
+    asker.before_pop = [&](const consort_task *) {
+      const float ns = transfers(last)[2];
+      most = std::max(most, ns), least = std::min(least, ns);
+    };
+    for (size_t i = 0; i < 3; ++i) Desc(step).r(x[i]).on(far[0].worker).must(rt);
+    asker.closed_until = 50 * kMs;
+    Desc(step).r(x[3]).must(rt);
+    wait();
+    EXPECT_NEAR(least, 1.01 * kMs, kMs / 100) << "nothing is on its way any more";
+    EXPECT_NEAR(most, (is_shared ? 2.01 : 1.01) * kMs, kMs / 100);
+  }
+}
+
 TEST_F(HostData, TransferCostCoversSeveralHops) {
   begin();
   const uint32_t one = far[0].space, other = far[1].space;

@@ -67,7 +67,7 @@ typedef struct consort_sched_host {
   void (*can_execute)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *workers, uint32_t nw, uint64_t *out);
   void (*expected_ns)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *workers, uint32_t nw, uint32_t impl, float *out); /* [any] NaN = uncalibrated */
   void (*energy_uj)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *workers, uint32_t nw, uint32_t impl, float *out); /* [any] */
-  /* [any] missing bytes over routed links + queued traffic */
+  /* [any] missing bytes over routed links, each with its present share of its bus, + the queued traffic of the link */
   void (*transfer_ns)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns, float *out);
   void (*resident)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out); /* [any] exact bytes */
   void (*load_ns)(const consort_host *, const uint32_t *workers, uint32_t nw, float *out);            /* [any] work already popped, not finished; without bodies that wait */
