@@ -97,7 +97,8 @@ step "a clean system" mmdebstrap --variant=minbase "$(. /etc/os-release && echo 
 step "clean, for the library" clean
 step "install libconsort-dev" get libconsort-dev
 step "with it come the library and the plugins" only libconsort0 libconsort-dev consort-plugins
-step "no library of a device or solver comes along" absent 'ocl-icd*' 'libamdhip64*' 'libze1' 'libglpk*' 'libboost*'
+step "no library of a device, network or solver comes along" \
+  absent 'ocl-icd*' 'libamdhip64*' 'libze1' 'libglpk*' 'libboost*' 'libfabric*' 'libopenmpi*' 'libmpich*'
 mapfile -t wanted < <(of_test first-program)
 step "install a compiler" get "${wanted[@]}"
 step "first programs" inside setpriv --reuid 65534 --regid 65534 --clear-groups /src/debian/tests/first-program
@@ -108,9 +109,9 @@ step "clean, for the command" clean
 mapfile -t wanted < <(of_test command)
 step "install consort-tools" get "${wanted[@]}"
 step "the command" inside setpriv --reuid 65534 --regid 65534 --clear-groups /src/debian/tests/command
-mapfile -t wanted < <(of_test device-plugins)
+mapfile -t wanted < <(of_test other-plugins)
 step "install the other plugins and the pages" get "${wanted[@]}" consort-doc
-step "the other plugins" inside /src/debian/tests/device-plugins
+step "the other plugins" inside /src/debian/tests/other-plugins
 step "no trace after a purge" no_trace
 
 echo "$passed passed, $failed failed"
