@@ -78,7 +78,7 @@ Library &load(const std::string &wanted) {
   } else {
     for (const Abi &abi : abis())
       for (const char *variable : abi.environment)
-        if (std::getenv(variable) && tries.empty()) tries = {abi.file};
+        if (secure_getenv(variable) && tries.empty()) tries = {abi.file};
     if (tries.empty())
       for (const Abi &abi : abis()) tries.emplace_back(abi.file);
   }
