@@ -69,7 +69,7 @@ stage() { # stage NAME COMMAND...
 make() { # make FOLDER PRESET "TARGET..." [OPTIONS]: configures and builds; a warning is a failure
   local folder=build/$1 preset=$2 targets=$3
   shift 3
-  cmake --preset "$preset" -B "$folder" -DCONSORT_TEST_TIMEOUT="$([ -n "$full" ] && echo 3600 || echo 120)" "$@" || return 1
+  cmake --preset "$preset" -B "$folder" -DCONSORT_TEST_TIMEOUT="$([ -n "$full" ] && echo 3600 || echo 300)" "$@" || return 1
   # shellcheck disable=SC2086 # a list of words
   ninja -C "$folder" -j "$jobs" -k 0 $targets | tee "$logs/ninja"
   local status=${PIPESTATUS[0]}
