@@ -33,7 +33,7 @@ void boot_abort(const consort_host *h, consort_status, const char *why) { folder
 bool is_below_launcher() noexcept {
   constexpr const char *variables[] = {CONSORT_LAUNCHER_VARIABLES};
   return std::any_of(std::begin(variables), std::end(variables), [](const char *variable) {
-    const char *const text = secure_getenv(variable);  // a privileged program starts no MPI by its environment
+    const char *const text = secure_getenv(variable);  // a privileged program starts no transport by it
     return text && std::atoi(text) > 1;
   });
 }
