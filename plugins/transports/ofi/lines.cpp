@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <consort/plugin/host.hpp>
 #include <cstring>
@@ -56,7 +57,7 @@ Lines::Lines(const std::string &network, uint32_t ranks, const Id &mine) : mine_
     fail("no socket for other ranks");
   std::memcpy(where_.data() + 16, &name.sin6_port, 2);
   epoll_event e{};
-  e.events = EPOLLIN, e.data.u64 = kListener;
+  e.events = EPOLLIN | EPOLLET, e.data.u64 = kListener;  // ET: a connection that cannot be accepted wakes once
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), &e) < 0) fail("epoll_ctl");
 }
 
@@ -118,13 +119,28 @@ void Lines::close(uint32_t rank) noexcept {
 void Lines::accept_all() {
   for (;;) {
     Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd) return;
-    if (strangers_.size() > lines_.size() + 16) strangers_.pop_front();  // silent ones make room
+    if (!fd) {
+      is_called_ = errno != EAGAIN;  // without a descriptor, say: tried again at the next look
+      return;
+    }
+    if (strangers_.size() > lines_.size() + 16) make_room();
     epoll_event e{};
     e.events = EPOLLIN, e.data.u64 = kStranger | static_cast<uint32_t>(fd.get());
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &e) < 0) continue;
     strangers_.push_back({std::move(fd), 0, {}});
   }
+}
+
+// Closes the oldest stranger that has not said which rank it is; a rank that is not expected yet stays.
+void Lines::make_room() noexcept {
+  const size_t before = strangers_.size();
+  for (auto s = strangers_.begin(); s != strangers_.end();) {
+    const auto here = s++;
+    if (here->got < sizeof here->text) read(here);
+  }
+  if (strangers_.size() < before) return;
+  const auto silent = std::find_if(strangers_.begin(), strangers_.end(), [](const Stranger &s) { return s.got < sizeof s.text; });
+  strangers_.erase(silent == strangers_.end() ? strangers_.begin() : silent);
 }
 
 void Lines::read(std::list<Stranger>::iterator s) noexcept {
@@ -156,10 +172,7 @@ void Lines::look() noexcept {
     const uint64_t what = found[i].data.u64;
     if (what == kOther) continue;
     if (what == kListener) {
-      try {
-        accept_all();
-      } catch (const std::bad_alloc &) {  // tried again
-      }
+      is_called_ = true;
     } else if (what & kStranger) {
       for (auto s = strangers_.begin(); s != strangers_.end(); ++s)
         if (s->socket.get() == static_cast<int>(static_cast<uint32_t>(what))) {
@@ -175,6 +188,11 @@ void Lines::look() noexcept {
       l.socket.reset();
       l.is_broken = true;
     }
+  }
+  if (!is_called_) return;
+  try {
+    accept_all();
+  } catch (const std::bad_alloc &) {  // tried again at the next look
   }
 }
 

@@ -44,6 +44,7 @@ class Lines {
     uint8_t text[36];
   };
   void accept_all();
+  void make_room() noexcept;
   void read(std::list<Stranger>::iterator) noexcept;
   void adopt(uint32_t rank, Fd);
 
@@ -52,6 +53,7 @@ class Lines {
   Fd epoll_, listener_;
   std::vector<Line> lines_;
   std::list<Stranger> strangers_;
+  bool is_called_ = false;  // a connection may wait at the listener
 };
 
 }  // namespace ofi
