@@ -5,9 +5,14 @@
 
 #include <mpi.h>
 
+#include <string.h>
+
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <map>
 #include <stdexcept>
+#include <thread>
 
 #include "../packets/packet.hpp"
 
@@ -15,6 +20,7 @@ namespace mpi {
 namespace {
 
 constexpr int kPacketTag = 0, kFirstDataTag = 1;
+constexpr std::chrono::microseconds kNap{20}, kWithdraw{20'000};  // kWithdraw: time for the transfers of a closed channel
 
 void must(int code, const char *what) {
   if (code == MPI_SUCCESS) return;
@@ -32,35 +38,56 @@ bool is_over_now() noexcept {
 // Requests stand in one dense array, which MPI_Testsome looks through.
 class TheChannel final : public Channel {
  public:
-  explicit TheChannel(MPI_Comm from) {
-    must(MPI_Comm_dup(from, &comm_), "MPI_Comm_dup");
+  explicit TheChannel(MPI_Comm from) { must(MPI_Comm_idup(from, &comm_, &making_), "MPI_Comm_idup"); }
+  bool is_ready() override {
+    if (step_ == Step::kReady) return true;
+    int done = 0;
+    const int code = MPI_Test(&making_, &done, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && !done) return false;
+    step_ = Step::kFailed;
+    must(code, "MPI_Comm_idup");
     must(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     must(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     must(MPI_Comm_size(comm_, &ranks_), "MPI_Comm_size");
     int *most = nullptr, is_set = 0;
     must(MPI_Comm_get_attr(comm_, MPI_TAG_UB, &most, &is_set), "MPI_TAG_UB");
     most_tag_ = is_set && most ? *most : 32767;
+    step_ = Step::kReady;
+    return true;
   }
+  // Some ranks have not joined yet: MPI cannot be finished.
+  bool is_starting() const noexcept { return step_ == Step::kMaking || is_gathering(); }
   // Whether it is over the same ranks: a number of MPI_Comm_c2f is given away again when its communicator is freed.
   bool is_over(MPI_Comm other) const noexcept {
+    if (step_ != Step::kReady) return step_ == Step::kMaking;
     int result = MPI_UNEQUAL;
     return MPI_Comm_compare(comm_, other, &result) == MPI_SUCCESS && (result == MPI_CONGRUENT || result == MPI_IDENT);
   }
   uint32_t rank() const noexcept override { return static_cast<uint32_t>(rank_); }
   uint32_t ranks() const noexcept override { return static_cast<uint32_t>(ranks_); }
 
-  bool gather(const void *mine, size_t n, void *out) noexcept override {
+  bool gather(const void *mine, size_t n) override {
     const int count = static_cast<int>(n);
-    return MPI_Iallgather(mine, count, MPI_BYTE, out, count, MPI_BYTE, comm_, &gather_) == MPI_SUCCESS;
+    lent_.resize(n + n * ranks());  // the own value, then those of all
+    std::memcpy(lent_.data(), mine, n);
+    if (MPI_Iallgather(lent_.data(), count, MPI_BYTE, lent_.data() + n, count, MPI_BYTE, comm_, &gather_) == MPI_SUCCESS) return true;
+    wipe_lent();
+    return false;
   }
-  bool gathered(bool *failed) noexcept override {
+  bool gathered(void *out, bool *failed) noexcept override {
     int done = 0;
     *failed = MPI_Test(&gather_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
-    return done != 0 || *failed;
+    if (*failed) return true;  // MPI may still use lent_
+    if (!done) return false;
+    const size_t n = lent_.size() / (size_t{ranks()} + 1);
+    std::memcpy(out, lent_.data() + n, lent_.size() - n);
+    wipe_lent();
+    return true;
   }
+  bool is_gathering() const noexcept override { return !lent_.empty(); }
 
   void reserve(size_t n) override {
-    requests_.reserve(n), whose_.reserve(n);
+    requests_.reserve(n), whose_.reserve(n), failed_.reserve(n);
     ended_.resize(n), statuses_.resize(n);
   }
   bool receive_packet(void *to, size_t room, Request r) noexcept override {
@@ -78,7 +105,8 @@ class TheChannel final : public Channel {
   void cancel(Request r) noexcept override {  // of a send: MPI libraries refuse it, and it ends when it has been received
     if (r.kind != Kind::kPacketIn && r.kind != Kind::kDataIn) return;
     for (size_t i = 0; i < whose_.size(); ++i)
-      if (whose_[i].kind == r.kind && whose_[i].index == r.index) MPI_Cancel(&requests_[i]);
+      if (whose_[i].kind == r.kind && whose_[i].index == r.index && requests_[i] != MPI_REQUEST_NULL)  // null: it has ended
+        MPI_Cancel(&requests_[i]);
   }
   uint32_t progress(std::span<Done> out) noexcept override {
     uint32_t n = 0;
@@ -121,23 +149,39 @@ class TheChannel final : public Channel {
     }
   }
 
-  // Cancels what is still posted. Memory of sends that have not ended stays lent.
-  void clear() noexcept {
-    if (is_over_now()) {
-      requests_.clear(), whose_.clear(), failed_.clear();
-      taken_ = found_ = 0;
-      return;
-    }
-    drop_ended();
-    for (size_t i = 0; i < requests_.size(); ++i) {
-      const bool receives = whose_[i].kind == Kind::kPacketIn || whose_[i].kind == Kind::kDataIn;
-      if (receives && MPI_Cancel(&requests_[i]) == MPI_SUCCESS) MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
-      else if (requests_[i] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[i]);
+  // Cancels the receives. MPI does not cancel a matched receive, and a send ends when the peer receives it: false, if such a
+  // transfer is not over in time. MPI then keeps its request and its memory.
+  bool clear() noexcept {
+    bool are_over = true;
+    if (!is_over_now()) {
+      for (size_t i = 0; i < requests_.size(); ++i)
+        if ((whose_[i].kind == Kind::kPacketIn || whose_[i].kind == Kind::kDataIn) && requests_[i] != MPI_REQUEST_NULL)
+          MPI_Cancel(&requests_[i]);
+      const auto end = std::chrono::steady_clock::now() + kWithdraw;
+      while (!(are_over = have_ended()) && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kNap);
+      for (MPI_Request &r : requests_)
+        if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
     }
     requests_.clear(), whose_.clear(), failed_.clear();
+    taken_ = found_ = 0;
+    return are_over;
   }
 
  private:
+  enum class Step { kMaking, kReady, kFailed };
+  void wipe_lent() noexcept {  // it may hold the secret
+    explicit_bzero(lent_.data(), lent_.size());
+    lent_.clear();
+  }
+  bool have_ended() noexcept {
+    bool all = true;
+    for (MPI_Request &r : requests_) {
+      int done = r == MPI_REQUEST_NULL;
+      if (!done && MPI_Test(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) done = r == MPI_REQUEST_NULL;
+      all &= done != 0;
+    }
+    return all;
+  }
   int tag_of(uint64_t number) const noexcept {
     return kFirstDataTag + static_cast<int>(number % static_cast<uint64_t>(most_tag_ - kFirstDataTag));
   }
@@ -172,7 +216,9 @@ class TheChannel final : public Channel {
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  MPI_Request gather_ = MPI_REQUEST_NULL;
+  Step step_ = Step::kMaking;
+  MPI_Request making_ = MPI_REQUEST_NULL, gather_ = MPI_REQUEST_NULL;
+  std::vector<std::byte> lent_;  // to gather_
   int rank_ = 0, ranks_ = 1, most_tag_ = 32767;
   uint64_t number_ = 0;  // never goes back: a late message of an earlier job meets no receive
   std::vector<MPI_Request> requests_;
@@ -201,31 +247,40 @@ class TheLibrary final : public Library {
   Threads start(Threads wanted) override {
     int level = MPI_THREAD_SINGLE;
     const bool is_new = !is_started();
-    if (is_new)
+    if (is_new) {
       must(MPI_Init_thread(nullptr, nullptr, wanted == Threads::kAll ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &level),
            "MPI_Init_thread");
-    else
+      must(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    } else {
       must(MPI_Query_thread(&level), "MPI_Query_thread");
+    }
     is_ours_ |= is_new;
     return level == MPI_THREAD_MULTIPLE ? Threads::kAll : level == MPI_THREAD_SERIALIZED ? Threads::kSerial : Threads::kOne;
   }
   void finish() noexcept override {
     if (is_over_now()) return;
-    for (auto &[number, channel] : channels_) channel->drain();
+    for (const auto &[number, channel] : channels_)
+      if (channel && channel->is_starting()) return;  // a rank has not joined, and would not finish either
+    for (const auto &channel : replaced_)
+      if (channel->is_starting()) return;
+    for (auto &[number, channel] : channels_)
+      if (channel && channel->is_ready()) channel->drain();
     MPI_Finalize();
   }
   Channel &open(const int *communicator) override {
     const MPI_Comm from = communicator ? MPI_Comm_f2c(static_cast<MPI_Fint>(*communicator)) : MPI_COMM_WORLD;
     if (from == MPI_COMM_NULL) throw std::runtime_error("there is no such communicator");
     std::unique_ptr<TheChannel> &channel = channels_[communicator ? *communicator : MPI_Comm_c2f(MPI_COMM_WORLD)];
-    if (!channel || !channel->is_over(from)) channel = std::make_unique<TheChannel>(from);
+    if (channel && !channel->is_over(from)) replaced_.push_back(std::move(channel));
+    if (!channel) channel = std::make_unique<TheChannel>(from);
     return *channel;
   }
-  void close(Channel &c) noexcept override { static_cast<TheChannel &>(c).clear(); }
+  bool close(Channel &c) noexcept override { return static_cast<TheChannel &>(c).clear(); }
   void abort() noexcept override { MPI_Abort(MPI_COMM_WORLD, 1); }
 
  private:
   bool is_ours_ = false;
+  std::vector<std::unique_ptr<TheChannel>> replaced_;    // MPI may use their memory
   std::map<int, std::unique_ptr<TheChannel>> channels_;  // by MPI_Comm_c2f; duplicated once, as that is collective
 };
 

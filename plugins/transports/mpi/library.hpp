@@ -17,12 +17,15 @@ namespace mpi {
 // A duplicate of a communicator, for one endpoint at a time.
 class Channel : public transports::Fabric {
  public:
+  // Whether the duplicate is made: all ranks have called open(). Nothing else is called before. Throws.
+  virtual bool is_ready() = 0;
   virtual uint32_t rank() const noexcept = 0;
   virtual uint32_t ranks() const noexcept = 0;
-  // The value of each rank, of the same length everywhere; all ranks call it. gather() starts it; out is lent until
-  // gathered() has returned true. False: it fails.
-  virtual bool gather(const void *mine, size_t n, void *out) noexcept = 0;
-  virtual bool gathered(bool *failed) noexcept = 0;
+  // The value of each rank, of the same length everywhere; all ranks call it. gather() starts it on memory of the channel,
+  // which MPI uses until gathered() has returned true and filled `out`. False: it fails.
+  virtual bool gather(const void *mine, size_t n) = 0;
+  virtual bool gathered(void *out, bool *failed) noexcept = 0;
+  virtual bool is_gathering() const noexcept = 0;            // gather() must not be called
 };
 
 class Library {
@@ -34,10 +37,11 @@ class Library {
   virtual bool is_over() noexcept = 0;                       // MPI_Finalize was called
   virtual Threads start(Threads wanted) = 0;                 // unless it is started; returns what is granted; throws
   virtual bool is_ours() noexcept = 0;                       // start() has started it
-  virtual void finish() noexcept = 0;                        // MPI_Finalize
+  virtual void finish() noexcept = 0;                        // MPI_Finalize, unless a start-up has not ended
   // The channel over a communicator: MPI_Comm_c2f's number, or none: MPI_COMM_WORLD. All its ranks call it. Throws.
   virtual Channel &open(const int *communicator) = 0;
-  virtual void close(Channel &) noexcept = 0;                // withdraws what is posted; it may be opened again
+  // Withdraws what is posted; the channel may be opened again. False: MPI may still use the memory of some transfers.
+  virtual bool close(Channel &) noexcept = 0;
   virtual void abort() noexcept = 0;                         // ends the job, and this process
 };
 

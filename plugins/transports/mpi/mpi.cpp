@@ -8,6 +8,13 @@
 #include <chrono>
 
 namespace mpi {
+namespace {
+
+constexpr std::chrono::microseconds kNap{100};
+constexpr uint64_t kJoin = 30'000'000'000;  // ns, as join_seconds, which this transport is not told
+
+}  // namespace
+
 Mpi::Settings::Settings(Host host)
     : depth(host.value(Mpi::depth)),
       unexpected(host.value(Mpi::unexpected)),
@@ -26,14 +33,25 @@ Mpi::Use::Use(Process &process, Channel &channel) : process_(process), channel_(
 
 Mpi::Use::~Use() { process_.give_back(channel_); }
 
-Channel &Mpi::open(Process &process, const Settings &settings, const consort_boot &boot) {
-  check_own_rank(boot);
+Channel &Mpi::join(Process &process, const Settings &settings, Host host, uint64_t deadline) {
   Channel *channel = nullptr;
+  bool is_ready = false;
   try {
     process.run([&] { channel = &process.library().open(settings.communicator()); });
+    for (;; std::this_thread::sleep_for(kNap)) {
+      process.run([&] { is_ready = channel->is_ready(); });
+      if (is_ready || host.now() >= deadline) break;
+    }
   } catch (const std::runtime_error &e) {
     throw Error(CONSORT_E_IO, std::string("MPI fails: ") + e.what());
   }
+  if (!is_ready) throw Error(CONSORT_E_TIMEOUT, "some ranks of MPI have not joined the communicator in time");
+  return *channel;
+}
+
+Channel &Mpi::open(Process &process, const Settings &settings, Host host, const consort_boot &boot) {
+  check_own_rank(boot);
+  Channel *const channel = &join(process, settings, host, host.now() + kJoin);
   if (channel->rank() != boot.rank || channel->ranks() != boot.nranks)
     throw Error(CONSORT_E_UNSUPPORTED, "this process is rank " + std::to_string(boot.rank) + " of " +
                                            std::to_string(boot.nranks) + " in the job, and rank " +
@@ -45,7 +63,7 @@ Channel &Mpi::open(Process &process, const Settings &settings, const consort_boo
 Mpi::Mpi(const Settings &settings, Host host, const consort_boot &boot, uint64_t token, consort_tcaps &caps)
     : Endpoint(settings.limits(), host, boot, token, "CMPI"),
       process_(Process::start(settings.library, settings.threads)),
-      channel_(open(process_, settings, boot)),
+      channel_(open(process_, settings, host, boot)),
       use_(process_, channel_),
       peers_(boot.nranks) {
   polls_drive_ = !process_.has_own_thread();
@@ -60,7 +78,7 @@ Mpi::Mpi(const Settings &settings, Host host, const consort_boot &boot, uint64_t
         return turn();
       });
   } catch (...) {
-    process_.run([&] { process_.library().close(channel_); });
+    close();
     throw;
   }
 }
@@ -74,12 +92,20 @@ Mpi::~Mpi() {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   };
   if (!process_.library().is_over()) stop(wait);
+  close();
+  forget_boot(host());
+}
+
+void Mpi::close() noexcept {
+  bool is_over = false;
   try {
     if (!polls_drive_) process_.drive({});
-    process_.run([&] { process_.library().close(channel_); });
+    process_.run([&] { is_over = process_.library().close(channel_); });
   } catch (const std::exception &) {  // no memory: the channel stays in use
   }
-  forget_boot(host());
+  if (is_over) return;
+  keep_memory();
+  host().log(1, "transfers over MPI have not ended when the transport closes; their memory is not freed");
 }
 
 uint32_t Mpi::address(std::span<std::byte> room) noexcept {

@@ -55,7 +55,10 @@ class Mpi final : public Endpoint {
     Process &process_;
     Channel &channel_;
   };
-  static Channel &open(Process &, const Settings &, const consort_boot &);
+  // The channel, when all ranks have joined it. Throws, also after the deadline.
+  static Channel &join(Process &, const Settings &, Host, uint64_t deadline);
+  static Channel &open(Process &, const Settings &, Host, const consort_boot &);
+  void close() noexcept;
 
   void posted() noexcept override { process_.poke(); }
   void look() noexcept override;

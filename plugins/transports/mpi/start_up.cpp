@@ -18,6 +18,7 @@ using Values = std::map<std::string, std::string>;
 struct Common {
   uint8_t secret[32];
   uint64_t job;
+  ~Common() { explicit_bzero(secret, sizeof secret); }
 };
 
 class Board {
@@ -33,7 +34,6 @@ class Board {
     job_ = name;
     values_.resize(channel.ranks());
   }
-  ~Board() { explicit_bzero(common_.secret, sizeof common_.secret); }
 
   consort_boot boot() const noexcept {
     consort_boot b{};
@@ -72,21 +72,18 @@ class Board {
     for (uint32_t r = 0; r < channel_.ranks(); ++r) values_[r] = parse(std::string_view(all).substr(r * most, sizes[r]));
   }
   void abort() noexcept { process_.library().abort(); }
-  bool has_failed() const noexcept { return has_failed_; }
 
  private:
   void gather(const void *mine, size_t n, void *out, uint64_t deadline) {
-    if (has_failed_) throw Error(CONSORT_E_IO, "an earlier exchange of this job over MPI has not ended");
+    // The ranks that were late may have ended it; the next exchange would not be theirs.
+    if (channel_.is_gathering()) throw Error(CONSORT_E_IO, "an earlier exchange over this communicator of MPI has not ended");
     bool is_done = false, failed = false;
-    process_.run([&] { failed = !channel_.gather(mine, n, out); });
+    process_.run([&] { failed = !channel_.gather(mine, n); });
     while (!failed && !is_done) {
-      process_.run([&] { is_done = channel_.gathered(&failed); });
+      process_.run([&] { is_done = channel_.gathered(out, &failed); });
       if (is_done) break;
-      if (host_.now() >= deadline) {
-        has_failed_ = true;
-        // MPI goes on writing to `out`: the process cannot use it any more.
+      if (host_.now() >= deadline)
         throw Error(CONSORT_E_TIMEOUT, "some ranks of MPI have not joined the job in time: join_seconds");
-      }
       std::this_thread::sleep_for(kNap);
     }
     if (failed) throw Error(CONSORT_E_IO, "MPI_Iallgather fails");
@@ -113,7 +110,6 @@ class Board {
   Process &process_;
   Channel &channel_;
   const Host host_;
-  bool has_failed_ = false;
   Common common_{};
   std::string job_;
   Values mine_;
@@ -142,14 +138,9 @@ consort_status with_board(const consort_host *h, F f) noexcept {
 consort_boot Mpi::boot(Host host, uint64_t deadline) {
   const Settings settings(host);
   Process &process = Process::start(settings.library, settings.threads);
-  Channel *channel = nullptr;
-  try {
-    process.run([&] { channel = &process.library().open(settings.communicator()); });
-  } catch (const std::runtime_error &e) {
-    throw Error(CONSORT_E_IO, std::string("MPI fails: ") + e.what());
-  }
-  const Use use(process, *channel);
-  auto board = std::make_unique<Board>(process, *channel, deadline, host);
+  Channel &channel = join(process, settings, host, deadline);
+  const Use use(process, channel);
+  auto board = std::make_unique<Board>(process, channel, deadline, host);
   consort_boot b = board->boot();
   b.put = [](const consort_host *h, const char *key, const void *value, uint32_t n) {
     return with_board(h, [&](Board &all) { all.put(key, value, n); });

@@ -285,6 +285,15 @@ bool Endpoint::is_stopped(bool waits_for_peers) const noexcept {
   return !waits_for_peers || std::all_of(links_.begin(), links_.end(), [](const Link &l) { return !l.has_token || l.has_left; });
 }
 
+// Leaks the slabs, and the bytes of INLINE messages in ops_: a fabric that cannot be closed reads and writes there.
+void Endpoint::keep_memory() noexcept {
+  const auto keep = []<class T>(T &all) {
+    alignas(T) std::byte room[sizeof(T)];
+    new (room) T(std::move(all));  // never destroyed
+  };
+  keep(slabs_), keep(ops_);
+}
+
 // -- calls of the host ------------------------------------------------------------------------------------------------
 
 uint32_t Endpoint::post(Messages messages) noexcept {

@@ -61,6 +61,7 @@ class Endpoint : public Transport {
     const uint64_t begin = begin_stop();
     for (uint64_t now = begin; now - begin < 1'000'000'000 && !is_stopped(now - begin < 25'000'000); now = host().now()) wait();
   }
+  void keep_memory() noexcept;                          // the fabric goes on using the packets: never frees them
   void write_address(std::byte *to) const noexcept;
   Address check_address(uint32_t rank, std::span<const std::byte>, size_t bytes) const;  // throws
   void check_free(uint32_t rank) const;                 // throws if the rank is connected. Under the lock
