@@ -19,8 +19,11 @@
 namespace mpi {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
+
 constexpr int kPacketTag = 0, kFirstDataTag = 1;
-constexpr std::chrono::microseconds kNap{20}, kWithdraw{20'000};  // kWithdraw: time for the transfers of a closed channel
+constexpr std::chrono::microseconds kNap{20}, kCancel{500'000}, kSend{20'000};  // the last two: time when a channel is closed
 
 void must(int code, const char *what) {
   if (code == MPI_SUCCESS) return;
@@ -40,7 +43,8 @@ class TheChannel final : public Channel {
  public:
   explicit TheChannel(MPI_Comm from) { must(MPI_Comm_idup(from, &comm_, &making_), "MPI_Comm_idup"); }
   bool is_ready() override {
-    if (step_ == Step::kReady) return true;
+    if (is_open()) return true;
+    if (step_ == Step::kFailed) throw std::runtime_error("MPI_Comm_idup has failed before");
     int done = 0;
     const int code = MPI_Test(&making_, &done, MPI_STATUS_IGNORE);
     if (code == MPI_SUCCESS && !done) return false;
@@ -55,11 +59,12 @@ class TheChannel final : public Channel {
     step_ = Step::kReady;
     return true;
   }
+  bool is_open() const noexcept { return step_ == Step::kReady; }
   // Some ranks have not joined yet: MPI cannot be finished.
   bool is_starting() const noexcept { return step_ == Step::kMaking || is_gathering(); }
   // Whether it is over the same ranks: a number of MPI_Comm_c2f is given away again when its communicator is freed.
   bool is_over(MPI_Comm other) const noexcept {
-    if (step_ != Step::kReady) return step_ == Step::kMaking;
+    if (!is_open()) return step_ == Step::kMaking;
     int result = MPI_UNEQUAL;
     return MPI_Comm_compare(comm_, other, &result) == MPI_SUCCESS && (result == MPI_CONGRUENT || result == MPI_IDENT);
   }
@@ -103,7 +108,7 @@ class TheChannel final : public Channel {
     return send(from, n, static_cast<int>(rank), tag_of(number), r);
   }
   void cancel(Request r) noexcept override {  // of a send: MPI libraries refuse it, and it ends when it has been received
-    if (r.kind != Kind::kPacketIn && r.kind != Kind::kDataIn) return;
+    if (!is_receive(r)) return;
     for (size_t i = 0; i < whose_.size(); ++i)
       if (whose_[i].kind == r.kind && whose_[i].index == r.index && requests_[i] != MPI_REQUEST_NULL)  // null: it has ended
         MPI_Cancel(&requests_[i]);
@@ -149,22 +154,21 @@ class TheChannel final : public Channel {
     }
   }
 
-  // Cancels the receives. MPI does not cancel a matched receive, and a send ends when the peer receives it: false, if such a
-  // transfer is not over in time. MPI then keeps its request and its memory.
-  bool clear() noexcept {
-    bool are_over = true;
+  // Cancels the receives and waits for their end, then for that of the sends. MPI does not cancel a matched receive, and a send
+  // may end only when the peer receives it: MPI keeps the request and the memory of a transfer that is left.
+  Unfinished clear() noexcept {
+    Unfinished left;
     if (!is_over_now()) {
       for (size_t i = 0; i < requests_.size(); ++i)
-        if ((whose_[i].kind == Kind::kPacketIn || whose_[i].kind == Kind::kDataIn) && requests_[i] != MPI_REQUEST_NULL)
-          MPI_Cancel(&requests_[i]);
-      const auto end = std::chrono::steady_clock::now() + kWithdraw;
-      while (!(are_over = have_ended()) && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kNap);
+        if (is_receive(whose_[i]) && requests_[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests_[i]);
+      for (const Time end = Clock::now() + kCancel; (left = unfinished()).receives && Clock::now() < end;) nap();
+      for (const Time end = Clock::now() + kSend; left.sends && Clock::now() < end; left = unfinished()) nap();
       for (MPI_Request &r : requests_)
         if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
     }
     requests_.clear(), whose_.clear(), failed_.clear();
     taken_ = found_ = 0;
-    return are_over;
+    return left;
   }
 
  private:
@@ -173,14 +177,17 @@ class TheChannel final : public Channel {
     explicit_bzero(lent_.data(), lent_.size());
     lent_.clear();
   }
-  bool have_ended() noexcept {
-    bool all = true;
-    for (MPI_Request &r : requests_) {
-      int done = r == MPI_REQUEST_NULL;
-      if (!done && MPI_Test(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) done = r == MPI_REQUEST_NULL;
-      all &= done != 0;
+  static bool is_receive(Request r) noexcept { return r.kind == Kind::kPacketIn || r.kind == Kind::kDataIn; }
+  static void nap() { std::this_thread::sleep_for(kNap); }
+  // The requests that have not ended. Sets the others to MPI_REQUEST_NULL.
+  Unfinished unfinished() noexcept {
+    Unfinished left;
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      int done = 0;
+      if (requests_[i] != MPI_REQUEST_NULL) (void)MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
+      if (requests_[i] != MPI_REQUEST_NULL) ++(is_receive(whose_[i]) ? left.receives : left.sends);
     }
-    return all;
+    return left;
   }
   int tag_of(uint64_t number) const noexcept {
     return kFirstDataTag + static_cast<int>(number % static_cast<uint64_t>(most_tag_ - kFirstDataTag));
@@ -264,7 +271,7 @@ class TheLibrary final : public Library {
     for (const auto &channel : replaced_)
       if (channel->is_starting()) return;
     for (auto &[number, channel] : channels_)
-      if (channel && channel->is_ready()) channel->drain();
+      if (channel && channel->is_open()) channel->drain();
     MPI_Finalize();
   }
   Channel &open(const int *communicator) override {
@@ -275,7 +282,7 @@ class TheLibrary final : public Library {
     if (!channel) channel = std::make_unique<TheChannel>(from);
     return *channel;
   }
-  bool close(Channel &c) noexcept override { return static_cast<TheChannel &>(c).clear(); }
+  Unfinished close(Channel &c) noexcept override { return static_cast<TheChannel &>(c).clear(); }
   void abort() noexcept override { MPI_Abort(MPI_COMM_WORLD, 1); }
 
  private:

@@ -28,6 +28,11 @@ class Channel : public transports::Fabric {
   virtual bool is_gathering() const noexcept = 0;            // gather() must not be called
 };
 
+struct Unfinished {  // transfers that have not ended
+  uint32_t receives = 0, sends = 0;
+  bool is_none() const noexcept { return !receives && !sends; }
+};
+
 class Library {
  public:
   enum class Threads { kOne, kSerial, kAll };  // kOne: the one that has started MPI; kSerial: one at a time
@@ -40,8 +45,8 @@ class Library {
   virtual void finish() noexcept = 0;                        // MPI_Finalize, unless a start-up has not ended
   // The channel over a communicator: MPI_Comm_c2f's number, or none: MPI_COMM_WORLD. All its ranks call it. Throws.
   virtual Channel &open(const int *communicator) = 0;
-  // Withdraws what is posted; the channel may be opened again. False: MPI may still use the memory of some transfers.
-  virtual bool close(Channel &) noexcept = 0;
+  // Withdraws what is posted; the channel may be opened again. Returns the transfers whose memory MPI may still use.
+  virtual Unfinished close(Channel &) noexcept = 0;
   virtual void abort() noexcept = 0;                         // ends the job, and this process
 };
 

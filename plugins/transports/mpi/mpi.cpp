@@ -97,15 +97,16 @@ Mpi::~Mpi() {
 }
 
 void Mpi::close() noexcept {
-  bool is_over = false;
   try {
+    Unfinished left;
     if (!polls_drive_) process_.drive({});
-    process_.run([&] { is_over = process_.library().close(channel_); });
-  } catch (const std::exception &) {  // no memory: the channel stays in use
+    process_.run([&] { left = process_.library().close(channel_); });
+    if (left.is_none()) return;
+    host().log(1, "transfers over MPI have not ended when the transport closes (receives: " + std::to_string(left.receives) +
+                      ", sends: " + std::to_string(left.sends) + "); their memory is not freed");
+  } catch (const std::exception &) {  // no memory: the channel may stay in use
   }
-  if (is_over) return;
   keep_memory();
-  host().log(1, "transfers over MPI have not ended when the transport closes; their memory is not freed");
 }
 
 uint32_t Mpi::address(std::span<std::byte> room) noexcept {

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The transport mpi under mpirun: examples with their checked results, a program with an MPI_Init of its own, a rank that is killed.
-Arguments: the name of the MPI (openmpi, mpich), the folder of the examples, the program."""
+"""The transport mpi under mpirun: examples with their checked results, a program with an MPI_Init of its own, a rank that is
+killed, one that joins late or never, a job that is closed amid transfers. Arguments: the name of the MPI (openmpi, mpich),
+the folder of the examples, the start of the paths of the programs beside this file."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,8 +24,16 @@ def check(good, what):
     print('ok    ' if good else 'FAILED', what, flush=True)
 
 
-def run(ranks, *command, **environment):
-    return subprocess.run([*MPIRUN, '-n', str(ranks), *command], env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=100)
+def run(ranks, *command, timeout=100, **environment):
+    return subprocess.run([*MPIRUN, '-n', str(ranks), *command], env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=timeout)
+
+
+def ends(ranks, *command, **environment):
+    """As run(); a job that hangs has no returncode and no output."""
+    try:
+        return run(ranks, *command, timeout=40, **environment)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, None, '', 'it does not end')
 
 
 def ranks_of(launcher):
@@ -57,7 +67,7 @@ def one_thread_makes_all_calls():
 
 
 def communicator_of_the_program():
-    done = run(3, program)
+    done = run(3, program + '_program')
     check(done.returncode == 0 and done.stdout.strip() == 'ok', f'MPI_Init and communicator of the program: {done.stdout} {done.stderr}')
 
 
@@ -78,6 +88,34 @@ def lost_rank_ends_the_job():
     check(job.returncode != 0 and took < 30 and named and os.uname().nodename in text, f'a rank is killed: {took:.1f} s, {text.strip()}')
 
 
-for test in (examples_have_their_results, one_thread_makes_all_calls, communicator_of_the_program, lost_rank_ends_the_job):
+def late_rank_is_waited_for_in_time():
+    absent = 'E_TIMEOUT: transport \'mpi\' does not start: some ranks of MPI have not joined the communicator in time'
+    behind = 'E_TIMEOUT: transport \'mpi\' does not start: some ranks of MPI have not joined the job in time: join_seconds'
+    refused = 'E_IO: transport \'mpi\' does not start: an earlier exchange over this communicator of MPI has not ended'
+    # How often each text stands there: joined, absent, behind, refused, finished.
+    for how, wanted in (('late', [3, 2, 0, 0, 3]), ('absent', [0, 2, 0, 0, 3]), ('exchange', [3, 0, 2, 2, 3]), ('plugin', [0, 2, 0, 0, 0])):
+        done = ends(3, program + '_late', how)
+        seen = [done.stdout.count(text) for text in (': joined', absent, behind, refused, ': finished')]
+        took = [float(s) for s in re.findall(r': ([0-9.]+) s: E_TIMEOUT', done.stdout)]  # join_seconds is 1
+        ended = done.returncode is not None if how == 'plugin' else done.returncode == 0  # MPI is not finished: the launcher ends all
+        check(ended and seen == wanted and all(1 <= t < 10 for t in took), f'a rank is late: {how}: {done.stdout} {done.stderr}')
+
+
+def close_ends_amid_transfers():
+    # The bytes need both processes: neither MPI library lets a process read the memory of another.
+    apart = {'OMPI_MCA_btl_vader_single_copy_mechanism': 'none', 'UCX_TLS': 'sysv,self'}
+    for how, closes in (('receive', 0), ('send', 1)):
+        done = ends(2, program + '_closing', how, **apart)
+        took = re.search(rf'rank {closes}: closed in ([0-9.]+) s', done.stdout)  # the other rank rests for 6 s
+        told = 'over MPI have not ended when the transport closes' in done.stdout
+        check(done.returncode == 0 and took and float(took[1]) < 4 and told and done.stdout.count(': finished') == 2,
+              f'close amid a {how}: {done.stdout} {done.stderr}')
+    done = ends(2, program + '_closing', 'ended')
+    check(done.returncode == 0 and done.stdout.count('rank 0: message') == 100 and 'rank 0: events of a lost peer: 1' in done.stdout,
+          f'receives that have ended are given up: {done.stdout[-200:]} {done.stderr}')
+
+
+for test in (examples_have_their_results, one_thread_makes_all_calls, communicator_of_the_program, lost_rank_ends_the_job,
+             late_rank_is_waited_for_in_time, close_ends_amid_transfers):
     test()
 sys.exit(failures != 0)
