@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include "transports/ranks.hpp"
 
@@ -52,14 +54,16 @@ class OfiListener : public testing::Test {
     for (const auto end = std::chrono::steady_clock::now() + most; std::chrono::steady_clock::now() < end;) {
       a.poll(), b.poll();
       if (holds()) return true;
-      std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(1ms);  // nap: between two polls
     }
     return false;
   }
   void look() {  // the transport looks at its sockets at one poll of eight
     for (int i = 0; i < 40; ++i) low_.poll();
   }
-  void connect_early() { ASSERT_EQ(high_.connect(low_), CONSORT_OK) << high_.host().failure(); }  // rank 0 does not expect it yet
+  void connect_early() {  // rank 0 does not expect rank 1 yet
+    ASSERT_EQ(high_.connect(low_), CONSORT_OK) << high_.host().failure();
+  }
   void expect_that_they_meet() {
     ASSERT_EQ(low_.connect(high_), CONSORT_OK) << low_.host().failure();
     const auto is_up = [&] { return low_.count(CONSORT_EV_PEER_UP, 1) == 1 && high_.count(CONSORT_EV_PEER_UP, 0) == 1; };
