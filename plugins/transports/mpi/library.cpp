@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
 constexpr int kPacketTag = 0, kFirstDataTag = 1;
-constexpr std::chrono::microseconds kNap{20}, kCancel{500'000}, kSend{20'000};  // the last two: time when a channel is closed
+constexpr std::chrono::microseconds kNap{20}, kCancel{500'000}, kSend{20'000};  // clear() waits for receives, sends
 
 void must(int code, const char *what) {
   if (code == MPI_SUCCESS) return;
@@ -123,22 +123,25 @@ class TheChannel final : public Channel {
     // At most as many as there is room for: MPI_Testsome reports all that have ended.
     const int looks = static_cast<int>(requests_.size());
     int count = 0;
-    if (taken_ == found_) {
+    if (!found_) {
       const int code = MPI_Testsome(looks, requests_.data(), &count, ended_.data(), statuses_.data());
       if (count == MPI_UNDEFINED || (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) count = 0;
       has_codes_ = code == MPI_ERR_IN_STATUS;
       taken_ = 0, found_ = static_cast<uint32_t>(count);
     }
-    for (; n < out.size() && taken_ < found_; ++taken_) {
-      const size_t i = static_cast<size_t>(ended_[taken_]);
-      const MPI_Status &s = statuses_[taken_];
+    // MPI_Testsome keeps to the order of the requests. Packets come last: the last one of a peer follows what it has received.
+    for (; n < out.size() && taken_ < 2 * found_; ++taken_) {
+      const uint32_t at = taken_ % found_;
+      const size_t i = static_cast<size_t>(ended_[at]);
+      if ((whose_[i].kind == Kind::kPacketIn) != (taken_ >= found_)) continue;
+      const MPI_Status &s = statuses_[at];
       int cancelled = 0, bytes = 0;
       MPI_Test_cancelled(&s, &cancelled);
       MPI_Get_count(&s, MPI_BYTE, &bytes);
       const bool is_good = !cancelled && (!has_codes_ || s.MPI_ERROR == MPI_SUCCESS);
       out[n++] = {whose_[i], is_good, bytes < 0 ? 0 : static_cast<uint64_t>(bytes)};
     }
-    if (taken_ == found_) drop_ended();
+    if (taken_ == 2 * found_) drop_ended();
     return n;
   }
   uint64_t most_data() const noexcept override { return uint64_t{1} << 30; }
@@ -193,13 +196,13 @@ class TheChannel final : public Channel {
     return kFirstDataTag + static_cast<int>(number % static_cast<uint64_t>(most_tag_ - kFirstDataTag));
   }
   bool receive(void *to, size_t room, int rank, int tag, Request r) noexcept {
-    if (taken_ != found_) return false;
+    if (found_) return false;
     MPI_Request made;
     const int code = MPI_Irecv(to, static_cast<int>(room), MPI_BYTE, rank, tag, comm_, &made);
     return add(code, made, r);
   }
   bool send(const void *from, size_t n, int rank, int tag, Request r) noexcept {
-    if (taken_ != found_) return false;
+    if (found_) return false;
     MPI_Request made;
     const int code = MPI_Isend(from, static_cast<int>(n), MPI_BYTE, rank, tag, comm_, &made);
     return add(code, made, r);
@@ -232,7 +235,7 @@ class TheChannel final : public Channel {
   std::vector<Request> whose_, failed_;
   std::vector<int> ended_;
   std::vector<MPI_Status> statuses_;
-  uint32_t found_ = 0, taken_ = 0;  // in ended_
+  uint32_t found_ = 0, taken_ = 0;  // in ended_, which is gone through twice
   bool has_codes_ = false;
 };
 

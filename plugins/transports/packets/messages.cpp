@@ -221,8 +221,8 @@ bool Endpoint::go(Op &op, const Packet &p) noexcept {
 
 void Endpoint::data_out(Op &op, const Fabric::Done &d) noexcept {
   const uint32_t rank = op.m.peer;
-  if (op.is_lost) {
-    end_op(op, CONSORT_E_PEER_LOST);
+  if (op.is_lost) {  // the peer may have taken all of it before it left
+    end_op(op, d.is_good && op.done == op.total ? CONSORT_OK : CONSORT_E_PEER_LOST, op.m.bytes);
     --links_[rank].moving, --moving_;
     return one_less(rank);
   }
@@ -237,8 +237,8 @@ void Endpoint::data_out(Op &op, const Fabric::Done &d) noexcept {
 void Endpoint::data_in(Fetch &f, const Fabric::Done &d) noexcept {
   const uint32_t rank = f.rank;
   const bool is_good = d.is_good && d.bytes == f.part;
-  if (f.is_lost) {
-    end_fetch(f, CONSORT_E_PEER_LOST);
+  if (f.is_lost) {  // the peer may have sent all of it before it left
+    end_fetch(f, is_good && f.done == f.total ? CONSORT_OK : CONSORT_E_PEER_LOST);
     --links_[rank].moving, --moving_;
     return one_less(rank);
   }

@@ -1,15 +1,19 @@
-// Two ranks that drive the transport mpi by its table. Rank 0 receives long messages of rank 1. The argument says what happens:
-//   receive    rank 1 rests amid its send: rank 0 closes with a receive that MPI has matched, and cannot cancel
+// Two ranks drive the transport mpi by its table; rank 0 receives long messages of rank 1. The argument says what happens:
+//   receive    rank 1 rests amid its send: rank 0 closes with a receive that MPI has matched, and does not cancel
 //   send       rank 0 rests: rank 1 closes with a send that nobody receives
-//   ended      rank 1 leaves behind its messages: rank 0 gives up 100 receives that have ended, and 64 are seen at a time
-// Prints what rank 0 and rank 1 see.
+//   left       rank 0 leaves when it has received a message: rank 1 sees the end of its send and that of its peer at once
+//   ended      rank 1 leaves behind its messages: rank 0 sees the end of 100 receives and of its peer at once
+// Prints what the ranks see.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
+#include <consort/consort.h>
+
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdio>
-#include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "transports/ranks.hpp"
@@ -27,8 +31,9 @@ void meet() { MPI_Barrier(MPI_COMM_WORLD); }
 
 void drive(Rank &r, Clock::duration most, bool (*holds)(Rank &) = [](Rank &) { return false; }) {
   for (const auto end = Clock::now() + most; Clock::now() < end && !holds(r);) {
-    for (const consort_done &d : r.poll()) std::printf("rank %u: message %d: %d\n", r.number(), static_cast<int>(d.cookie), d.status);
-    std::this_thread::sleep_for(100us);
+    for (const consort_done &d : r.poll())
+      std::printf("rank %u: message %d: %s\n", r.number(), static_cast<int>(d.cookie), consort_status_name(d.status));
+    std::this_thread::sleep_for(100us);  // nap: between two polls
   }
 }
 
@@ -37,6 +42,11 @@ void progress(Clock::duration most) {
   int is_there = 0;
   for (const auto end = Clock::now() + most; Clock::now() < end;)
     MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+}
+
+void await_loss(Rank &r) {
+  drive(r, 20s, [](Rank &left) { return left.count(CONSORT_EV_PEER_LOST, 1 - left.number()) == 1; });
+  std::printf("rank %u: events of a lost peer: %u\n", r.number(), r.count(CONSORT_EV_PEER_LOST, 1 - r.number()));
 }
 
 void close(Rank &r) {
@@ -66,10 +76,13 @@ int main(int argc, char **argv) {
   Job job;
   job.plugin = "mpi";
   Rank rank(job, static_cast<uint32_t>(number));
-  if (rank.opened() != CONSORT_OK) std::printf("rank %d: %s\n", number, rank.host().failure().c_str()), MPI_Abort(MPI_COMM_WORLD, 1);
+  if (rank.opened() != CONSORT_OK) {
+    std::fprintf(stderr, "rank %d: %s\n", number, rank.host().failure().c_str());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   connect(rank);
   const uint32_t messages = how == "ended" ? kMany : 1;
-  const uint64_t bytes = how == "ended" ? kBytes : kLong;
+  const uint64_t bytes = how == "ended" || how == "left" ? kBytes : kLong;
   std::vector<char> memory(messages * bytes);  // longer than the transport
   if (number == 1)
     for (uint32_t i = 0; i < messages; ++i) rank.post(Rank::send(0, i, memory.data() + i * bytes, bytes, 1));
@@ -78,15 +91,23 @@ int main(int argc, char **argv) {
   if (number == 0)
     for (uint32_t i = 0; i < messages; ++i) rank.post(Rank::recv(1, i, memory.data() + i * bytes, bytes, 1));
   meet();
-  if (number == 1) drive(rank, 500ms);  // the answers arrive, the bytes leave
+  if (how == "left") {
+    if (number == 1) progress(500ms), rank.poll();  // one look: the answer has arrived, the bytes leave
+    meet();
+    if (number == 0) drive(rank, 500ms), rank.ops().disconnect(rank.raw(), 1);
+    meet();
+    if (number == 1) progress(500ms), await_loss(rank);
+  } else if (number == 1) {
+    drive(rank, 500ms);  // the answers arrive, the bytes leave
+  }
   if (how == "ended") {
     if (number == 1) rank.ops().disconnect(rank.raw(), 0);
     meet();
-    if (number == 0) progress(500ms), drive(rank, 20s, [](Rank &r) { return r.count(CONSORT_EV_PEER_LOST, 1) == 1; });
-    if (number == 0) std::printf("rank 0: events of a lost peer: %u\n", rank.count(CONSORT_EV_PEER_LOST, 1));
-  } else {
-    if (how == "receive") std::this_thread::sleep_for(number == 1 ? 6s : 1s);  // rank 0: until rank 1 rests
-    if (how == "send" && number == 0) std::this_thread::sleep_for(6s);
+    if (number == 0) progress(500ms), await_loss(rank);
+  } else if (how != "left") {
+    // nap: MPI makes no progress in a rank that rests; rank 0 closes when rank 1 rests
+    if (how == "receive") std::this_thread::sleep_for(number == 1 ? 6s : 1s);
+    if (how == "send" && number == 0) std::this_thread::sleep_for(6s);  // nap: likewise
   }
   close(rank);
   meet();

@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   int granted = 0, rank = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (how == "plugin") std::this_thread::sleep_for(std::chrono::seconds(3));
+  if (how == "plugin") std::this_thread::sleep_for(std::chrono::seconds(3));  // nap: until the others have given up
   if (how == "exchange") join(rank, "30");
   if (how != "plugin") {
     if (rank != 2) join(rank, "1");
