@@ -204,7 +204,7 @@ uint32_t Instance::pop(uint32_t worker, consort_task **out, uint32_t max) {
     t_.check(picks[i].team == CONSORT_NONE, "task %llu, which is no team's, was given to team %u", number_of(task), picks[i].team);
     out[good++] = task;
   }
-  if (then == Then::kParks) return good;
+  if (then == Then::kParks || then == Then::kFails) return good;
   if (good && ops_.started) {
     const Inside inside(Tag::kWorker, "started");
     ops_.started(s_, worker, out, good);

@@ -65,9 +65,9 @@ class Instance {
   bool push(uint32_t from, const std::vector<consort_task *> &, Woken * = nullptr, uint32_t flags = CONSORT_PUSH_NEW);
   bool push_as(uint64_t epoch, uint32_t from, const std::vector<consort_task *> &, Woken * = nullptr,
                uint32_t flags = CONSORT_PUSH_NEW);
-  // What becomes of a popped task. It runs and ends. Or its body waits, so `finished` has no time. Or it parks, which
-  // is not reported: a resource is missing, and it is pushed again later.
-  enum class Then { kEnds, kWaits, kParks };
+  // What becomes of a popped task. It runs and ends. Or its body waits, so `finished` has no time. Or it parks: a
+  // resource is missing, and it is pushed again later. Or it fails before it starts. The last two are not reported.
+  enum class Then { kEnds, kWaits, kParks, kFails };
   Then then = Then::kEnds;
   // Returns the popped tasks in order; also calls started and finished.
   uint32_t pop(uint32_t worker, consort_task **out, uint32_t max);

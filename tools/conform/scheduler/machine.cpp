@@ -23,6 +23,11 @@ void Machine::resize(std::vector<uint32_t> klass) {
   describe();
 }
 
+void Machine::set_load(uint32_t worker, float ns) {
+  if (worker >= load_.size()) load_.resize(worker + 1, 0);
+  load_[worker] = ns;
+}
+
 void Machine::describe() {
   static const std::vector<std::string> names = [] {  // one for each bit of `where`
     std::vector<std::string> all;
@@ -94,7 +99,11 @@ const consort_sched_host *Machine::services() {
                   out[t * ns + s] += tasks[t]->access[a].datum->bytes;
               }
           },
-      .load_ns = [](const consort_host *, const uint32_t *, uint32_t nw, float *out) { std::fill_n(out, nw, 0.0f); },
+      .load_ns =
+          [](const consort_host *h, const uint32_t *workers, uint32_t nw, float *out) {
+            const std::vector<float> &load = of(h).load_;
+            for (uint32_t w = 0; w < nw; ++w) out[w] = workers[w] < load.size() ? load[workers[w]] : 0;
+          },
       .room =
           [](const consort_host *, const uint32_t *, uint32_t ns, consort_room *out) {
             std::fill_n(out, ns, consort_room{uint64_t{1} << 40, 0, 0});

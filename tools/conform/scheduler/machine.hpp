@@ -1,7 +1,7 @@
 // machine.hpp — the machine of a policy under test: workers, classes, spaces, and consort.sched/1.
 //
 // Owned by one case. Only resize() changes the topology, and an old snapshot is unchanged until the machine ends. The
-// table's functions may be called by any thread; their results depend on task and worker alone.
+// table's functions may be called by any thread; their results depend on task and worker, and on set_load(), alone.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -26,6 +26,8 @@ class Machine {
   bool suits(uint32_t worker, uint64_t where) const { return worker < klass_.size() && (where >> klass_[worker] & 1); }
   void resize(std::vector<uint32_t> klass);      // adds a snapshot with the next generation; call workers() with it
 
+  void set_load(uint32_t worker, float ns);      // of popped tasks that are prepared; no call may be in progress
+
   uint64_t decisions() const { return decisions_; }
   static uint64_t run_ns(const consort_task &, uint32_t klass);
 
@@ -41,6 +43,7 @@ class Machine {
   void describe();
 
   std::vector<uint32_t> klass_;
+  std::vector<float> load_;                      // by worker; 0 beyond
   std::deque<Snapshot> snapshots_;
   std::atomic<const consort_topology *> now_{nullptr};
   std::atomic<uint64_t> decisions_{0};

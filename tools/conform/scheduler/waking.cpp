@@ -1,49 +1,10 @@
 // The wake sets of pushes, published urgency, and the time that a task waits.
-#include <algorithm>
 #include <deque>
 
-#include "conform/scheduler/instance.hpp"
+#include "conform/scheduler/sleepers.hpp"
 
 namespace conform {
 namespace {
-
-// The kernel's part: which workers sleep, and which of a wake set it wakes. All of the set if the tasks of a push are
-// unlike.
-class Sleepers {
- public:
-  Sleepers(Trial &t, Instance &i) : t_(t), i_(i), awake_(i.machine().nworkers(), 0) {}
-
-  void push(uint32_t from, const std::vector<consort_task *> &tasks) {
-    Woken woken;
-    t_.check(i_.push(from, tasks, &woken), "push refuses tasks of its own epoch");
-    if (from != CONSORT_NONE) awake_[from] = 1;  // it has just ended a task
-    const bool unlike = std::any_of(tasks.begin(), tasks.end(), [&](auto *task) { return task->where != tasks[0]->where; });
-    std::vector<uint32_t> candidates;
-    for (uint32_t w = 0; w < awake_.size(); ++w)
-      if (woken.has(w) && !awake_[w]) candidates.push_back(w);
-    for (size_t left = unlike ? candidates.size() : std::min<size_t>(woken.k, candidates.size()); left > 0; --left) {
-      const size_t pick = t_.random().below(candidates.size());
-      awake_[candidates[pick]] = 1;
-      candidates.erase(candidates.begin() + static_cast<long>(pick));
-    }
-  }
-  // Every awake worker pops until there is nothing for it, and sleeps.
-  void work() {
-    for (bool any = true; any;) {
-      any = false;
-      for (uint32_t w = 0; w < awake_.size(); ++w) {
-        if (!awake_[w]) continue;
-        any = true;
-        if (!i_.pop(w) && !i_.pop(w)) awake_[w] = 0;
-      }
-    }
-  }
-
- private:
-  Trial &t_;
-  Instance &i_;
-  std::vector<char> awake_;
-};
 
 void wake(Trial &t, std::vector<uint32_t> klass, bool told) {
   Plugin p(t);

@@ -1,4 +1,4 @@
-// CONSORT-S-23, not found yet: a worker whose popped task failed before its start leaves tasks to a slow one, and that one to it
+// CONSORT-S-23: a worker whose popped task failed before its start leaves tasks to a slow one, and that one to it
 #include "in_flight.h"
 
 // Higher classes are faster. A fast worker with a task in flight leaves what comes to an idle slow one. A slow worker
