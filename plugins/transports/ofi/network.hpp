@@ -48,6 +48,7 @@ class Network final : public transports::Fabric {
   bool send_data(uint32_t rank, uint64_t number, const void *, size_t, Request) noexcept override;
   void cancel(Request) noexcept override;
   uint32_t progress(std::span<Done>) noexcept override;
+  bool ends_sends() const noexcept override { return false; }  // it connects again and again, as long as it is driven
   uint64_t most_data() const noexcept override { return most_; }
   uint64_t new_number() noexcept override { return ++number_; }
 

@@ -83,7 +83,7 @@ void Endpoint::enqueue(Slot &slot) noexcept {
   Link &l = links_[slot.rank];
   (l.last == kNone ? l.first : slots_[l.last]->next) = slot.index;
   l.last = slot.index;
-  ++queued_, ++in_flight_;
+  ++queued_, ++l.in_flight;
 }
 
 void Endpoint::free_slot(Slot &slot) noexcept {
@@ -146,7 +146,7 @@ void Endpoint::ended(const Fabric::Done &d) noexcept {
     }
     case Fabric::Kind::kPacketOut: {
       Slot &slot = *slots_[d.request.index];
-      --in_flight_;
+      --links_[slot.rank].in_flight;
       if (slot.op != kNone) end_op(ops_[slot.op], d.is_good ? CONSORT_OK : CONSORT_E_PEER_LOST, ops_[slot.op].m.bytes);
       const uint32_t rank = slot.rank;
       free_slot(slot);
@@ -217,7 +217,7 @@ void Endpoint::lose(uint32_t rank, How how) noexcept {
     l.first = slot.next;
     if (slot.op != kNone) end_op(ops_[slot.op], CONSORT_E_PEER_LOST);
     free_slot(slot);
-    --queued_, --in_flight_;
+    --queued_, --l.in_flight;
   }
   l.last = kNone;
   for (Slot *slot : slots_)  // on their way: their bytes are in the slot, so the SEND ends now
@@ -281,8 +281,11 @@ uint64_t Endpoint::begin_stop() noexcept {
 
 // Whether nothing of this rank is on its way, and the peers have answered.
 bool Endpoint::is_stopped(bool waits_for_peers) const noexcept {
-  if (in_flight_ || moving_) return false;
-  return !waits_for_peers || std::all_of(links_.begin(), links_.end(), [](const Link &l) { return !l.has_token || l.has_left; });
+  if (moving_) return false;
+  return std::all_of(links_.begin(), links_.end(), [&](const Link &l) {
+    if (l.in_flight && (waits_for_peers || !l.has_left || fabric_->ends_sends())) return false;
+    return !waits_for_peers || !l.has_token || l.has_left;
+  });
 }
 
 // Leaks the slabs, and the bytes of INLINE messages in ops_: a fabric that cannot be closed reads and writes there.

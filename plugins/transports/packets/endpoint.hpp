@@ -55,7 +55,8 @@ class Endpoint : public Transport {
 
   void start(Fabric &, consort_tcaps &);                // at the end of the constructor of a transport
   // Leaves all peers. Waits at most 1 s for transfers in progress, and 25 ms for the answers of the peers, which have then
-  // got all that was sent to them. `wait` drives the fabric. To be called by the destructor of a transport.
+  // got all that was sent to them, and for packets that may never end. `wait` drives the fabric. To be called by the
+  // destructor of a transport.
   template <class Wait>
   void stop(Wait wait) noexcept {
     const uint64_t begin = begin_stop();
@@ -118,6 +119,7 @@ class Endpoint : public Transport {
     uint32_t moving = 0;                                // transfers of a lost peer that have not ended
     uint32_t announced = 0;                             // offers of the peer in arrived_
     uint32_t first = kNone, last = kNone;               // packets that the fabric has not taken
+    uint32_t in_flight = 0;                             // packets that were not sent yet
     uint8_t id[16];
     Hello mine, theirs;
     uint64_t token_in = 0, token_out = 0;
@@ -177,7 +179,7 @@ class Endpoint : public Transport {
   const uint64_t token_;
   Address mine_{};
   Fabric *fabric_ = nullptr;
-  uint32_t turns_ = 0, queued_ = 0, unposted_ = 0, in_flight_ = 0, moving_ = 0;  // in_flight_: packets that were not sent yet
+  uint32_t turns_ = 0, queued_ = 0, unposted_ = 0, moving_ = 0;
   std::string complaint_;                               // for the log, when the lock is free
   std::vector<Link> links_;
   ReportRing told_;

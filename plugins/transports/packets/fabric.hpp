@@ -33,6 +33,7 @@ class Fabric {
   // Asks for the end of a transfer. progress() tells of it, cancelled or not; sends may go on.
   virtual void cancel(Request) noexcept = 0;
   virtual uint32_t progress(std::span<Done>) noexcept = 0;                   // returns the number of ended transfers
+  virtual bool ends_sends() const noexcept { return true; }                  // also those to a rank that has closed
   virtual uint64_t most_data() const noexcept = 0;                           // bytes of one transfer
   virtual uint64_t new_number() noexcept = 0;                                // for a receive of data; not used before
 };
