@@ -12,6 +12,7 @@ namespace {
 using consort::plugin::Error;
 
 constexpr uint64_t kData = uint64_t{1} << 63;  // in the tag of data
+constexpr size_t kTransfers = 512;             // in progress; with the default depth there are less
 
 void must(int code, const char *what) {
   if (code) throw Error(CONSORT_E_IO, std::string(what) + ": " + Library::loaded().strerror(-code));
@@ -40,6 +41,9 @@ Network::Network(const std::string &provider, const std::string &network, bool w
     throw Error(CONSORT_E_UNSUPPORTED, "libfabric has no provider \"" + provider + "\" for tagged messages" +
                                            (network.empty() ? "" : " on the address " + network) + ": " + Library::loaded().strerror(-code) +
                                            "; see fi_info, and the settings ofi.provider and ofi.network");
+  // Providers clear memory for this number of transfers when the endpoint opens. Beyond it they take none for a moment.
+  info_->tx_attr->size = std::min(info_->tx_attr->size, kTransfers);
+  info_->rx_attr->size = std::min(info_->rx_attr->size, kTransfers);
   fid_fabric *fabric = nullptr;
   must(library.fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric");
   fabric_.reset(fabric);
