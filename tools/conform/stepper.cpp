@@ -110,7 +110,7 @@ bool is_asleep(pid_t tid) {
 // Waits until it has ended, or has computed or slept so long that it must be waiting. Time in which other processes use
 // the cores does not count.
 bool has_ended(std::atomic<bool> &over, std::atomic<pid_t> &tid, std::atomic<clockid_t> &clock) {
-  constexpr long kSpinsNs = 300'000;
+  constexpr long kSpinsNs = 100'000;
   for (int asleep = 0, turn = 0; !over.load(std::memory_order_acquire); ++turn) {  // pairs with the other thread's end
     sched_yield();
     if (!tid.load(std::memory_order_acquire)) continue;    // pairs with its start
