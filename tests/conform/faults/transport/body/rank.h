@@ -57,7 +57,7 @@ static uint64_t hash(const char *s) {
 static void push(rank *r, int what, consort_done d) {
 #ifdef FAULT_UNLOCKED  /* slowly, so that another thread comes between in time */
   const uint64_t end = r->end;
-  for (volatile int k = 0; k < 500; k++) {}
+  for (volatile int k = 0; k < 5000; k++) {}
   r->told[end % TOLD] = (tell){what, d};
   r->end = end + 1;
 #else
