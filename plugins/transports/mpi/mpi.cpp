@@ -10,7 +10,7 @@
 namespace mpi {
 namespace {
 
-constexpr std::chrono::microseconds kNap{100};
+constexpr std::chrono::microseconds kJoinNap{100};
 constexpr uint64_t kJoin = 30'000'000'000;  // ns, as join_seconds, which this transport is not told
 
 }  // namespace
@@ -38,7 +38,7 @@ Channel &Mpi::join(Process &process, const Settings &settings, Host host, uint64
   bool is_ready = false;
   try {
     process.run([&] { channel = &process.library().open(settings.communicator()); });
-    for (;; std::this_thread::sleep_for(kNap)) {
+    for (;; std::this_thread::sleep_for(kJoinNap)) {
       process.run([&] { is_ready = channel->is_ready(); });
       if (is_ready || host.now() >= deadline) break;
     }
