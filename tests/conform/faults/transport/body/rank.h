@@ -55,8 +55,9 @@ static uint64_t hash(const char *s) {
 }
 
 static void push(rank *r, int what, consort_done d) {
-#ifdef FAULT_UNLOCKED  /* slowly, so that another thread comes between in time */
+#ifdef FAULT_UNLOCKED  /* slowly, and at times asleep, so that another thread comes between in time */
   const uint64_t end = r->end;
+  if (end % 8 == 0) usleep(1);
   for (volatile int k = 0; k < 5000; k++) {}
   r->told[end % TOLD] = (tell){what, d};
   r->end = end + 1;
