@@ -571,11 +571,12 @@ static const void *get(void *self, const char *id) { return NULL; }
 #endif
 
 static const consort_param params[] = {{"depth", "u32", DEFAULT_DEPTH, "1..1024", "how many, of what there is"}};
-static const consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER, .abi_major = CONSORT_SCHEDULER_MAJOR,
-    .abi_minor = CONSORT_SCHEDULER_MINOR, .flags = FLAGS, .name = "wrong", .version = "1.0.0",
-    .summary = "wrong on purpose, but for one of these", .license = "Apache-2.0", .params = params, .nparams = 1, .ops = &ops,
-    .init = init, .quiesce = still, .fini = fini, .get = get};
+#define PLUGIN_OF(table) { \
+    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER, .abi_major = CONSORT_SCHEDULER_MAJOR, \
+    .abi_minor = CONSORT_SCHEDULER_MINOR, .flags = FLAGS, .name = "wrong", .version = "1.0.0", \
+    .summary = "wrong on purpose, but for one of these", .license = "Apache-2.0", .params = params, .nparams = 1, \
+    .ops = &(table), .init = init, .quiesce = still, .fini = fini, .get = get}
+static const consort_plugin plugin = PLUGIN_OF(ops);
 
 #ifndef OWN_ENTRY
 CONSORT_MODULE(wrong, SCHEDULER, FLAGS, "wrong", NOTE_VERSION, plugin);

@@ -23,9 +23,5 @@ static const consort_scheduler_ops counting = {
     .size = sizeof(consort_scheduler_ops), .create = create_empty, .destroy = destroy, .workers = workers, .push = push,
     .pop = pop_few, .drain = drain, .quiesce = quiesce, .dropped = dropped, .started = started, .finished = finished,
     .urgency = urgency, .victim = victim};
-static const consort_plugin counts = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER, .abi_major = CONSORT_SCHEDULER_MAJOR,
-    .abi_minor = CONSORT_SCHEDULER_MINOR, .flags = FLAGS, .name = "wrong", .version = "1.0.0",
-    .summary = "wrong on purpose, but for one of these", .license = "Apache-2.0", .params = params, .nparams = 1,
-    .ops = &counting, .init = init, .quiesce = still, .fini = fini, .get = get};
+static const consort_plugin counts = PLUGIN_OF(counting);
 CONSORT_MODULE(wrong, SCHEDULER, FLAGS, "wrong", NOTE_VERSION, counts);
