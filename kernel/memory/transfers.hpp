@@ -52,15 +52,15 @@ class Transfers {
   float ns_per_byte(uint32_t from, uint32_t to, float alone) const noexcept {
     const OneLink &link = links_[at(from, to)];
     if (!link.bus) return alone;
-    const uint32_t others = uint32_t{link.bus->busy} - (uint64_t{link.queued} != 0);
-    return std::max(alone, link.bus->ns_per_byte * static_cast<float>(1 + static_cast<int32_t>(others)));
+    const int32_t others = int32_t{link.bus->busy} - (uint64_t{link.queued} != 0);
+    return std::max(alone, link.bus->ns_per_byte * static_cast<float>(1 + others));
   }
   const LinkStatistics &statistics(uint32_t from, uint32_t to) const noexcept { return links_[at(from, to)].statistics; }
 
  private:
   struct Bus {  // bandwidth that several links share
     float ns_per_byte = 0;
-    RelaxedValue<uint32_t> busy;    // number of its links with copies in flight
+    RelaxedValue<int32_t> busy;     // number of its links with copies in flight
   };
   struct OneLink {
     RelaxedValue<uint64_t> queued;  // bytes of copies in flight
