@@ -21,7 +21,7 @@ struct alignas(kLine) Slot {
   std::atomic<uint32_t> inside{0};  // odd: its owner is in push or pop; pairs with Instance::wait_outside()
   uint32_t countdown = 0;           // pops until the next one that does not begin with the own newest task
   // Number of tasks of a push on the fast path: 1, or no such path. Relaxed; workers() stores "no such path" for a worker that
-  // leaves before it calls wait_outside(): a push that reads 1 is one for whose end that waits.
+  // leaves before it calls wait_outside(), which waits for the end of each push that has read 1.
   std::atomic<uint32_t> plain{CONSORT_NONE};
   const std::atomic<int32_t> *urgency = nullptr;  // of its class: written by Instance::publish()
   uint32_t rotate = 1;              // start of the next search round: xorshift

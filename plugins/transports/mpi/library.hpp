@@ -45,7 +45,7 @@ class Library {
   virtual void finish() noexcept = 0;                        // MPI_Finalize, unless a start-up has not ended
   // The channel over a communicator: MPI_Comm_c2f's number, or none: MPI_COMM_WORLD. All its ranks call it. Throws.
   virtual Channel &open(const int *communicator) = 0;
-  // Withdraws what is posted; the channel may be opened again. Returns the transfers whose memory MPI may still use.
+  // Withdraws what is posted; the channel may be opened again. Returns the transfers that have not ended: MPI may use their memory.
   virtual Unfinished close(Channel &) noexcept = 0;
   virtual void abort() noexcept = 0;                         // ends the job, and this process
 };

@@ -1,6 +1,6 @@
 // Two ranks drive the transport mpi by its table; rank 0 receives long messages of rank 1. The argument says what happens:
 //   receive    rank 1 rests amid its send: rank 0 closes with a receive that MPI has matched, and does not cancel
-//   send       rank 0 rests: rank 1 closes with a send that nobody receives
+//   send       rank 0 rests: rank 1 closes with a send without a receive
 //   left       rank 0 leaves when it has received a message: rank 1 sees the end of its send and that of its peer at once
 //   ended      rank 1 leaves behind its messages: rank 0 sees the end of 100 receives and of its peer at once
 // Prints what the ranks see.

@@ -111,7 +111,7 @@ static void close_it(void *p) {
   for (int i = 0; i < 64; i++)
     if (ranks[i] == t) ranks[i] = NULL;
   unlock();
-#ifdef FAULT_CLOSES_SLOWLY // waits for peers, those that have closed as well
+#ifdef FAULT_CLOSES_SLOWLY // waits for closed peers, too
   if (t->boot->nranks > 1) usleep(700000);
 #endif
 #ifdef FAULT_LEAKS_WITH_REGIONS
