@@ -8,13 +8,13 @@ namespace {
 constexpr size_t kSmallPages = 4 << 20;
 }
 
-std::byte *Reservation::reserve(size_t bytes, size_t least) noexcept {
+std::byte *Reservation::reserve(size_t bytes, size_t least, Pages pages) noexcept {
   for (; bytes >= least; bytes /= 2) {
     void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) continue;
     base_ = static_cast<std::byte *>(p);
     // A large arena is walked repeatedly, so it uses huge pages. The first stretch does not: most runtimes use no more.
-    if (bytes > kSmallPages) madvise(base_ + kSmallPages, bytes - kSmallPages, MADV_HUGEPAGE);
+    if (pages == Pages::kLarge && bytes > kSmallPages) madvise(base_ + kSmallPages, bytes - kSmallPages, MADV_HUGEPAGE);
     bytes_ = bytes;
     return base_;
   }

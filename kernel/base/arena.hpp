@@ -12,6 +12,10 @@ namespace consort {
 
 struct Debug;
 
+// How the system commits a range. Large: in huge pages beyond the first stretch, for slots that are used densely. Small:
+// for slots of which few are used, each of which would commit a huge page.
+enum class Pages { kLarge, kSmall };
+
 class Reservation {  // address space, owned; unmapped by the destructor
  public:
   Reservation() = default;
@@ -19,7 +23,7 @@ class Reservation {  // address space, owned; unmapped by the destructor
   Reservation &operator=(const Reservation &) = delete;
   ~Reservation();
   // Reserves as much of `bytes` as the system grants, halving down to `least`. Returns nullptr if even that is refused.
-  std::byte *reserve(size_t bytes, size_t least) noexcept;
+  std::byte *reserve(size_t bytes, size_t least, Pages) noexcept;
   void trim(size_t bytes) noexcept;  // unmaps the range beyond `bytes`, rounded up to whole pages
   size_t bytes() const noexcept { return bytes_; }
   std::byte *base() const noexcept { return base_; }
@@ -32,8 +36,8 @@ class Reservation {  // address space, owned; unmapped by the destructor
 template <class T>
 class Arena {
  public:
-  bool reserve(uint32_t slots) noexcept {
-    base_ = reinterpret_cast<T *>(range_.reserve(size_t{slots} * sizeof(T), size_t{1024} * sizeof(T)));
+  bool reserve(uint32_t slots, Pages pages = Pages::kLarge) noexcept {
+    base_ = reinterpret_cast<T *>(range_.reserve(size_t{slots} * sizeof(T), size_t{1024} * sizeof(T), pages));
     limit_ = static_cast<uint32_t>(range_.bytes() / sizeof(T));
     return base_ != nullptr;
   }

@@ -1,8 +1,9 @@
 // task_arena.hpp — the records of all tasks, and overflow memory beside each record.
 //
 // Address ranges with one slot for each record, found by the record's number: records, extras, links, and payloads of
-// two sizes. A slot costs nothing until it is touched. It belongs to the owner of the record, so taking it neither
-// allocates nor fails.
+// two sizes. A slot belongs to the owner of the record, so taking it neither allocates nor fails. It costs nothing until
+// its page is touched. The slots beside the records are in small pages: a task with many links may be one of thousands,
+// and would commit a huge page.
 #pragma once
 #include <algorithm>
 
@@ -15,7 +16,9 @@ class TaskArena : public Arena<Task> {
   static constexpr size_t kSmallPayload = 192, kLargePayload = 576;
 
   bool reserve(uint32_t slots) noexcept {
-    if (!Arena<Task>::reserve(slots) || !extras_.reserve(slots) || !links_.reserve(slots) || !small_.reserve(slots) || !large_.reserve(slots))
+    constexpr Pages kSparse = Pages::kSmall;
+    if (!Arena<Task>::reserve(slots) || !extras_.reserve(slots, kSparse) || !links_.reserve(slots, kSparse) ||
+        !small_.reserve(slots, kSparse) || !large_.reserve(slots, kSparse))
       return false;
     const uint32_t least = std::min({limit(), extras_.limit(), links_.limit(), small_.limit(), large_.limit()});
     limit_to(least);

@@ -2,10 +2,13 @@
 #include "task/task_arena.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace consort {
 namespace {
@@ -79,6 +82,36 @@ TEST_F(TaskArenaTest, PredecessorsAreKeptWhereTheirRoomGrows) {
     for (uint32_t i = 0; i < Extra::kFewAfter; ++i) EXPECT_EQ(e->after[i], 10u + i) << room;
   }
   std::free(e->long_after);
+}
+
+size_t committed_pages(const void *from, size_t bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<uintptr_t>(from) & ~(page - 1), last = reinterpret_cast<uintptr_t>(from) + bytes;
+  std::vector<unsigned char> resident((last - first + page - 1) / page);
+  if (mincore(reinterpret_cast<void *>(first), last - first, resident.data()) != 0) return SIZE_MAX;
+  size_t n = 0;
+  for (const unsigned char r : resident) n += r & 1;
+  return n;
+}
+
+// A huge page would be committed for each of them.
+TEST(TaskArenaMemory, PlaceOfAnyRecordCommitsItsOwnPagesAlone) {
+  constexpr uint32_t kSlots = 1 << 20, kEach = 1 << 15, kTouched = kSlots / kEach - 1;
+  TaskArena arena;
+  ASSERT_TRUE(arena.reserve(kSlots));
+  ASSERT_EQ(arena.limit(), kSlots);
+  struct Range { const char *name; size_t slot; const void *(*at)(const TaskArena &, uint32_t); };
+  using A = const TaskArena &;
+  const Range ranges[] = {
+      {"extras", sizeof(Extra), [](A a, uint32_t n) -> const void * { return a.extra_of(a.at(n)); }},
+      {"links", sizeof(LinkChunk), [](A a, uint32_t n) -> const void * { return &a.links(n); }},
+      {"small", TaskArena::kSmallPayload, [](A a, uint32_t n) -> const void * { return a.payload(n, TaskArena::kSmallPayload); }},
+      {"large", TaskArena::kLargePayload, [](A a, uint32_t n) -> const void * { return a.payload(n, TaskArena::kLargePayload); }}};
+  for (const Range &r : ranges) {
+    for (uint32_t n = kEach; n < kSlots; n += kEach)
+      std::memset(const_cast<void *>(r.at(arena, n)), 1, 64);  // a line, so in one page
+    EXPECT_EQ(committed_pages(r.at(arena, 0), size_t{kSlots} * r.slot), kTouched) << r.name;
+  }
 }
 
 TEST_F(TaskArenaTest, ExtraThatIsNotBesideARecordNeverEndsPlainly) {
