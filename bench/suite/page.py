@@ -6,7 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import cases, cliffs, compare, draw, factor, grids, instructions, metg, micro, options, placement, report, resources
+from . import cases, cliffs, compare, draw, factor, grids, instructions, metg, micro, network, options, placement, report, resources
 from .measure import BENCH, say
 
 PAGES = ["docs/performance.md", "README.md"]
@@ -93,6 +93,10 @@ def grids_tables(rows):
     return "\n\n".join(tables) + "\n\n" + bullets([*grids.summary(rows), "\\*: held out, nothing is tuned by it", *compare.notes(rows)])
 
 
+def network_tables(rows):
+    return "\n\n".join(markdown(*t) for t in network.tables(rows)) + "\n\n" + bullets(network.notes(rows))
+
+
 # name: (table, pictures)
 BLOCKS = {
     "micro": (micro_table, micro.pictures),
@@ -108,6 +112,7 @@ BLOCKS = {
     "instructions": (lambda rows: markdown(*instructions.table(rows)), None),
     **{app: (lambda rows: markdown(*factor.table(rows)), factor.pictures) for app in factor.NAMES},
     "memory": (lambda rows: markdown(*cases.table(rows, True)), None),
+    "network": (network_tables, network.pictures),
     "placement": (lambda rows: markdown(*placement.table(rows)), None),
 }
 FILES = {"front": "micro"}  # whose figures a block has, where it is not its own name
