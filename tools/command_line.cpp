@@ -158,6 +158,7 @@ CommandLine::CommandLine() {
   conform->add_option("--level", judged.level, "1 quick to 10 all")->check(CLI::Range(1, 10).description(""))->capture_default_str();
   conform->add_option("--only", judged.only, "cases whose id, name or group matches: \"S-12\", \" fault$\"")->type_name("RE");
   conform->add_option("--seed", judged.seed, "seed of random numbers; 0: a new one each time")->check(fits_64_bits)->type_name("N")->capture_default_str();
+  conform->add_option("--jobs", judged.jobs, "cases that run at a time; 0: one for each core, at most 4")->check(CLI::Range(0, 64).description(""))->type_name("N")->capture_default_str();
   conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->check(is_a_time)->type_name("S");
   conform->add_option("--set", parameters, "a parameter of a checked plugin: --set mine.depth=64")
       ->type_name("NAME.KEY=VALUE")

@@ -96,6 +96,7 @@ struct ConformOptions {
   std::string only, xfail, json, junit;   // "": none; "-": stdout
   int level = 1;
   uint64_t seed = 1;                      // 0: a new one each time
+  unsigned jobs = 0;                      // cases at a time; 0: one for each core, at most 4
   double seconds = 0;                     // limit of a case; 0: the case's own
   bool in_process = false, verbose = false, list = false;
 };

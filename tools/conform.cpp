@@ -121,6 +121,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
   o.seed = asked.seed ? asked.seed : static_cast<uint64_t>(std::time(nullptr));
   o.only = asked.only;
   o.in_process = asked.in_process;
+  o.jobs = asked.jobs;
   o.seconds = asked.seconds;
   if (!settings.file.empty())
     throw std::runtime_error("--config is for runtimes, and none runs here: --set NAME.KEY=VALUE sets a plugin's parameter");

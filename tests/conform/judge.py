@@ -15,9 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
-def conform(consort, *arguments):
+def conform(consort, *arguments):  # one case at a time: ctest runs several tests
     environment = {k: v for k, v in os.environ.items() if not k.startswith('CONSORT_')}
-    return subprocess.run([consort, 'conform', *map(str, arguments)], capture_output=True, text=True, env=environment)
+    return subprocess.run([consort, 'conform', '--jobs=1', *map(str, arguments)], capture_output=True, text=True, env=environment)
 
 
 def correct(consort, files):

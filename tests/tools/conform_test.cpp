@@ -1,5 +1,6 @@
 // `consort conform`: its command line, its files and its answers. tests/conform shows that its cases find the faults
 // that they are for.
+#include <regex>
 #include <vector>
 
 #include "tools/command.hpp"
@@ -55,7 +56,7 @@ TEST_F(Conform, ChecksParametersOfThePlugin) {
 TEST_F(Conform, HelpNamesEveryOption) {
   const Answer a = conform("--help");
   EXPECT_EQ(a.status, 0);
-  for (const char *option : {"--level", "--only", "--seed", "--seconds", "--set NAME.KEY=VALUE", "--xfail", "--json",
+  for (const char *option : {"--level", "--only", "--seed", "--jobs", "--seconds", "--set NAME.KEY=VALUE", "--xfail", "--json",
                              "--junit", "--in-process", "--verbose", "--list"})
     EXPECT_TRUE(a.has(option)) << option << "\n" << a.out;
 }
@@ -73,6 +74,7 @@ TEST_F(Conform, RefusesBadInput) {
   refuses(kEager + " --seed some", {"some"});
   refuses(kEager + " --seed -1", {"\"-1\" is not a whole number"});
   refuses(kEager + " --seed 99999999999999999999", {"not a whole number of 64 bits"});
+  for (const char *odd : {"-1", "65", "two"}) refuses(kEager + " --jobs " + odd, {"--jobs", odd});
   for (const char *odd : {"-3", "nan", "inf", "long"})
     refuses(kEager + " --seconds " + odd, {odd, "not a number of seconds"});
   refuses(folder_ / "", {"is a folder"});
@@ -137,6 +139,22 @@ TEST_F(Conform, WritesJsonAndJunit) {
     EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
         << call << ": nothing beside it on standard output: " << out.out;
   }
+}
+
+TEST_F(Conform, JudgesAlikeWithSeveralCasesAtATime) {
+  const auto verdicts = [&](const std::string &jobs) {  // each case with its result, in the order of the file
+    const std::string json = folder_ / "jobs.json";
+    const Answer a = conform(kWrong + " --jobs " + jobs + " --json=" + json);
+    EXPECT_EQ(a.status, 1) << a.out;
+    const std::string text = read_file(json);
+    const std::regex word("\"(case|result)\": *\"([^\"]+)\"");
+    std::vector<std::string> all;
+    for (std::sregex_iterator i(text.begin(), text.end(), word), end; i != end; ++i) all.push_back((*i)[2]);
+    return all;
+  };
+  const std::vector<std::string> one = verdicts("1");
+  EXPECT_GT(one.size(), 100u);
+  EXPECT_EQ(verdicts("4"), one);
 }
 
 TEST_F(Conform, RunsInOneProcess) {

@@ -97,6 +97,8 @@ class Trial {
   uint64_t began_ns_;
 };
 
+inline unsigned long long big(uint64_t n) { return n; }  // for %llu
+
 // Registered before main(); constant.
 struct Case {
   Case(const char *rule, const char *group, const char *name, void (*run)(Trial &));

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,43 +12,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <system_error>
 #include <utility>
-
-#include "patience.hpp"
-
-#if CONSORT_SAN == 1u
-extern "C" int __lsan_do_recoverable_leak_check();
-#endif
 
 namespace conform {
 namespace {
 
 constexpr size_t kPrintedKept = 16384;
-
-double now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-class SharedVerdict {
- public:
-  SharedVerdict() {
-    void *p = mmap(nullptr, sizeof(Verdict), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "no memory to share with a case");
-    verdict_ = new (p) Verdict{};
-  }
-  SharedVerdict(const SharedVerdict &) = delete;
-  SharedVerdict &operator=(const SharedVerdict &) = delete;
-  ~SharedVerdict() { munmap(verdict_, sizeof(Verdict)); }
-  Verdict &operator*() { return *verdict_; }
-
- private:
-  Verdict *verdict_;
-};
+constexpr int kTurnMs = 20, kReadsInARow = 256;
 
 [[noreturn]] void be_the_child(const std::function<void()> &body, int output, pid_t parent) {
   setpgid(0, 0);
@@ -66,64 +37,13 @@ class SharedVerdict {
   std::exit(0);  // not _exit: exit handlers of the plugin are tested, too
 }
 
-void run_whole(const Case &c, const Subject &subject, Verdict &v) {
-  run_case(c, subject, v);
-#if CONSORT_SAN == 1u
-  if (v.outcome == Outcome::kPassed && __lsan_do_recoverable_leak_check()) {
-    v.outcome = Outcome::kFailed;
-    ++v.failures;
-    std::strcpy(v.seen, "memory was leaked; the sanitizer's report follows\n");
-  }
-#endif
-  std::snprintf(v.doing, sizeof v.doing, "end of the process");
-}
-
 void keep_end(std::string *text, const char *more, size_t n) {
   text->append(more, n);
   if (text->size() > 2 * kPrintedKept) text->erase(0, text->size() - kPrintedKept);
 }
 
-// Reads the output until the child has ended or its time has passed. Returns its status; *over: it was killed.
-int wait_for(pid_t child, int output, double limit, std::string *printed, bool *over) {
-  char buffer[4096];
-  bool open = true;
-  uint64_t reads = 0;
-  Patience patience(child, limit);
-  for (int status = 0;;) {
-    pollfd p{output, POLLIN, 0};
-    const int ready = open ? poll(&p, 1, 20) : (usleep(20'000), 0);
-    if (ready > 0) {
-      const ssize_t n = read(output, buffer, sizeof buffer);
-      if (n > 0) keep_end(printed, buffer, static_cast<size_t>(n));
-      else if (n == 0) open = false;
-      if (n > 0 && ++reads % 256) continue;
-    }
-    if (waitpid(child, &status, WNOHANG) == child) {
-      kill(-child, SIGKILL);  // with the processes that it has started
-      fcntl(output, F_SETFL, O_NONBLOCK);
-      for (ssize_t n; (n = read(output, buffer, sizeof buffer)) > 0;) keep_end(printed, buffer, static_cast<size_t>(n));
-      return status;
-    }
-    if (!*over && patience.is_over()) {
-      *over = true;
-      kill(-child, SIGKILL);
-      kill(child, SIGKILL);  // in case it does not lead its group yet
-    }
-  }
-}
-
-void tell(Result &r, const std::string &how) {
-  Verdict &v = r.verdict;
-  v.outcome = Outcome::kFailed;
-  ++v.failures;
-  const size_t used = std::strlen(v.seen);
-  std::snprintf(v.seen + used, sizeof v.seen - used, "%s in: %s\n", how.c_str(), *v.doing ? v.doing : "begin of the case");
-}
-
-}  // namespace
-
-Ended run_apart(double limit, const std::function<void()> &body) {
-  Ended e;
+// Returns the child's pid; *output: a descriptor with what it prints.
+pid_t start(const std::function<void()> &body, int *output) {
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "no pipe to a process");
   std::fflush(nullptr);
@@ -136,40 +56,72 @@ Ended run_apart(double limit, const std::function<void()> &body) {
   if (child == 0) be_the_child(body, pipe_ends[1], parent);
   setpgid(child, child);
   close(pipe_ends[1]);
-  e.status = wait_for(child, pipe_ends[0], limit, &e.printed, &e.timed_out);
-  close(pipe_ends[0]);
-  return e;
+  fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
+  *output = pipe_ends[0];
+  return child;
 }
 
-Result run_in_child(const Case &c, const Subject &subject, double limit, bool in_process) {
-  Result r;
-  const double began = now();
-  if (in_process) {
-    run_case(c, subject, r.verdict);
-    r.seconds = now() - began;
-    return r;
+}  // namespace
+
+Child::Child(double limit, const std::function<void()> &body)
+    : pid_(start(body, &output_)), patience_(pid_, limit) {
+  end_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0u));  // glibc 2.36 declares it for C alone
+}
+
+Child::~Child() {
+  if (!is_gone_) {
+    kill_all();
+    waitpid(pid_, nullptr, 0);
   }
-  SharedVerdict shared;
-  Ended e = run_apart(limit, [&] { run_whole(c, subject, *shared); });
-  const int status = e.status;
-  r.printed = std::move(e.printed);
-  r.timed_out = e.timed_out;
-  r.verdict = *shared;
-  r.seconds = now() - began;
-  if (r.timed_out) {
-    tell(r, "did not come back within " + std::to_string(static_cast<int>(limit)) + " s");
-  } else if (WIFSIGNALED(status)) {
-    r.crashed = true;
-    const char *name = sigabbrev_np(WTERMSIG(status));
-    tell(r, "crashed by SIG" + std::string(name ? name : "?"));
-  } else if (WEXITSTATUS(status) != 0) {
-    r.crashed = true;
-    tell(r, "the process ended with status " + std::to_string(WEXITSTATUS(status)));
-  } else if (r.verdict.outcome == Outcome::kNone) {
-    r.crashed = true;
-    tell(r, "the plugin ended the process");
+  if (output_ >= 0) close(output_);
+  if (end_ >= 0) close(end_);
+}
+
+void Child::kill_all() const {
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);  // in case it does not lead its group yet
+}
+
+// all: what the pipe holds. Else a child that prints without end still gets its time checked.
+void Child::read_output(bool all) {
+  char buffer[4096];
+  for (int reads = 0; output_ >= 0 && (all || reads < kReadsInARow); ++reads) {
+    const ssize_t n = read(output_, buffer, sizeof buffer);
+    if (n > 0) keep_end(&ended_.printed, buffer, static_cast<size_t>(n));
+    else if (n == 0) close(std::exchange(output_, -1));
+    else if (errno != EINTR) return;
   }
-  return r;
+}
+
+bool Child::has_ended() {
+  if (is_gone_) return true;
+  read_output(false);
+  if (waitpid(pid_, &ended_.status, WNOHANG) == pid_) {
+    is_gone_ = true;
+    kill(-pid_, SIGKILL);  // the processes that it has started
+    read_output(true);
+    return true;
+  }
+  if (!ended_.timed_out && patience_.is_over()) {
+    ended_.timed_out = true;
+    kill_all();
+  }
+  return false;
+}
+
+void Child::wait(const std::vector<Child *> &all) {
+  std::vector<pollfd> of;
+  for (const Child *c : all) {
+    of.push_back({c->output_, POLLIN, 0});       // a negative descriptor is ignored
+    of.push_back({c->end_, POLLIN, 0});
+  }
+  poll(of.data(), of.size(), kTurnMs);
+}
+
+Ended run_apart(double limit, const std::function<void()> &body) {
+  Child child(limit, body);
+  while (!child.has_ended()) Child::wait({&child});
+  return std::move(child.ended());
 }
 
 }  // namespace conform

@@ -1,9 +1,13 @@
 #include "runner.hpp"
 
 #include <regex.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "elf_file.hpp"
 #include "rules.hpp"
@@ -43,6 +47,64 @@ double limit_of(const Case &c, const Options &o) {
   return CONSORT_SAN ? 4 * usual : usual;
 }
 
+unsigned jobs_of(const Options &o) {
+  if (o.jobs) return o.jobs;
+  cpu_set_t cores;
+  const int n = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  return static_cast<unsigned>(std::clamp(n, 1, 4));
+}
+
+// Cases in progress. Each is told when it and all that were started before it have ended.
+class Bench {
+ public:
+  using Told = std::function<void(const Case &, Result)>;
+  Bench(const Options &o, const Subject &subject, Told told)
+      : options_(o), subject_(subject), told_(std::move(told)), jobs_(jobs_of(o)) {}
+
+  void run(const Case &c) {
+    while (step() >= jobs_) Child::wait(children());
+    const double limit = timed_out_ < kMostTimedOut ? limit_of(c, options_) : kShortSeconds;
+    places_.push_back({&c, std::make_unique<CaseRun>(c, subject_, limit), false});
+  }
+  void finish() {
+    while (step() > 0) Child::wait(children());
+  }
+
+ private:
+  static constexpr unsigned kMostTimedOut = 3;   // a plugin that hangs in every case is stopped sooner after so many
+  struct Place {
+    const Case *the_case;
+    std::unique_ptr<CaseRun> run;
+    bool has_ended;
+  };
+
+  // Returns how many are still running.
+  unsigned step() {
+    unsigned running = 0;
+    for (Place &p : places_) {
+      if (!p.has_ended && p.run->has_ended()) p.has_ended = true, timed_out_ += p.run->result().timed_out;
+      running += !p.has_ended;
+    }
+    for (; !places_.empty() && places_.front().has_ended; places_.pop_front())
+      told_(*places_.front().the_case, std::move(places_.front().run->result()));
+    return running;
+  }
+
+  std::vector<Child *> children() {
+    std::vector<Child *> all;
+    for (Place &p : places_)
+      if (!p.has_ended) all.push_back(&p.run->child());
+    return all;
+  }
+
+  const Options &options_;
+  const Subject &subject_;
+  const Told told_;
+  const unsigned jobs_;
+  unsigned timed_out_ = 0;
+  std::deque<Place> places_;
+};
+
 Ending ending_of(Outcome outcome, bool expected) {
   if (outcome == Outcome::kSkipped) return Ending::kUnsupported;
   if (outcome == Outcome::kPassed) return expected ? Ending::kUnexpectedPass : Ending::kPassed;
@@ -81,19 +143,22 @@ Tally judge(const Subject &subject, const Options &o) {
   tally.subject = subject;
   tally.subject.level = o.level;
   tally.subject.seed = o.seed;
-  unsigned over = 0;                             // a plugin that hangs in every case is stopped after some
-  for (const Case *c : cases_for(subject.note.kind)) {
-    if (!subject.note.kind && c->rule_id != std::string("CONSORT-P-3")) continue;  // a file without a note is not loaded
-
-    if (c->rule().level > o.level || !filter.wants(*c)) continue;
-    Row row{c, Ending::kFailed, run_in_child(*c, tally.subject, over < 3 ? limit_of(*c, o) : kShortSeconds, o.in_process), {}};
-    over += row.result.timed_out;
-    const std::string *expected = o.expected.reason_for(*c);
+  const auto told = [&](const Case &c, Result result) {
+    Row row{&c, Ending::kFailed, std::move(result), {}};
+    const std::string *expected = o.expected.reason_for(c);
     if (expected) row.reason = *expected;
     row.ending = ending_of(row.result.verdict.outcome, expected != nullptr);
     tally.rows.push_back(std::move(row));
     if (o.told) o.told(tally, tally.rows.back());
+  };
+  Bench bench(o, tally.subject, told);
+  for (const Case *c : cases_for(subject.note.kind)) {
+    if (!subject.note.kind && c->rule_id != std::string("CONSORT-P-3")) continue;  // a file without a note is not loaded
+    if (c->rule().level > o.level || !filter.wants(*c)) continue;
+    if (o.in_process) told(*c, run_in_process(*c, tally.subject));
+    else bench.run(*c);
   }
+  bench.finish();
   return tally;
 }
 

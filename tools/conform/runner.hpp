@@ -1,11 +1,11 @@
-// runner.hpp — selects and runs the cases for a plugin, one after another, with their results.
+// runner.hpp — selects and runs the cases for a plugin, some of them at a time, with their results.
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "child.hpp"
+#include "case_run.hpp"
 #include "xfail.hpp"
 
 namespace conform {
@@ -32,9 +32,10 @@ struct Options {
   uint64_t seed = 1;
   std::string only;                            // extended regular expression over "CONSORT-S-12/name group"; "": all
   bool in_process = false;
+  unsigned jobs = 1;                           // cases at a time; 0: as many as this process has cores, at most 4
   double seconds = 0;                          // limit of a case; 0: its own
   ExpectedFailures expected;
-  std::function<void(const Tally &, const Row &)> told;  // called for each row at once; may be empty
+  std::function<void(const Tally &, const Row &)> told;  // called for each row, in the order of rules; may be empty
 };
 
 // Returns the plugins that a file announces in its notes. A file without any violates the rule that requires one.

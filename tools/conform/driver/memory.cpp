@@ -9,8 +9,6 @@
 namespace conform {
 namespace {
 
-unsigned long long big(uint64_t n) { return n; }
-
 // Limits a size to what any device should have free in that space.
 uint64_t moderate_size(const Devices::Space &s, uint64_t bytes) {
   return std::max<uint64_t>(64, std::min(bytes, s.desc.capacity / 64));

@@ -11,8 +11,6 @@ namespace {
 constexpr uint64_t kMostCapacity = uint64_t{1} << 32;      // larger capacities are not filled here
 constexpr uint32_t kSizes[] = {1, 63, 65, 4096, 4097, 65'535, 65'536, 65'537, 1 << 20, (1 << 20) + 1, 4 << 20};
 
-unsigned long long big(uint64_t n) { return n; }
-
 // One space of the driver's own, and blocks of it.
 struct Room {
   Devices &devices;

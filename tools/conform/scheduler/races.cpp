@@ -24,8 +24,6 @@ void need_stepper(Trial &t) {
   if (!Stepper::can()) t.skip("calls are stopped before an instruction on x86-64 alone, without a sanitizer");
 }
 
-unsigned long long big(uint64_t n) { return n; }
-
 // A function that is stopped at each instruction: quiesce must see that it is inside.
 struct Visit {
   const char *name;

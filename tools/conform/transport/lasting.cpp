@@ -125,7 +125,7 @@ CONFORM_CASE(T, 70, life, opened_again_and_again) {
   const double began = computed_ns();
   open_once(t, p, ops);                     // the first one loads libraries
   const bool is_slow = computed_ns() - began > 5e6 && t.level() < 10;
-  const uint32_t rounds = is_slow ? 48 : static_cast<uint32_t>(t.scaled(200, 1000)), part = is_slow ? 8 : 25;
+  const uint32_t rounds = is_slow ? 24 : static_cast<uint32_t>(t.scaled(200, 1000)), part = is_slow ? 4 : 25;
   size_t threads = 0, descriptors = 0, blocks = 0;
   MemoryMarks memory(8 * part, part);
   for (uint32_t round = 0; (round < rounds && t.has_time()) || memory.is_undecided(); ++round) {
