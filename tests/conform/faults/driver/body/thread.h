@@ -184,7 +184,7 @@ static void *serve(void *device) {
       pthread_mutex_lock(&d->mutex);
       end(q, s);
       pthread_mutex_unlock(&d->mutex);
-      usleep(300);
+      usleep(3000);                              // the kit finds a core in this time on a busy machine, too
       execute(d, &held.op, &n);
       pthread_mutex_lock(&d->mutex);
       pthread_cond_broadcast(&d->changed);
