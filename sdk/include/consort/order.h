@@ -40,7 +40,8 @@ struct consort_task_more {
 
 /* Adds one hold of the completion of an unfinished task: from its body, its hooks, or while its completion is held already (not from a
  * body on a unit with a native queue: use end_holds there). Until it completes, a task keeps its data, its private memory and its
- * failure, and waits for it and consort_stop() wait. Failures of tasks in end_after do not fail it. */
+ * failure, and waits for it and consort_stop() wait. Failures of tasks in end_after do not fail it. The room of its data stays taken,
+ * so the release must not depend on a task that waits for this room: name such a task in end_after, where the room is free again */
 CONSORT_API consort_status consort_task_end_hold(consort_runtime *rt, consort_task_id task);
 /* Removes one hold. E_INVAL: not held. Repeated tasks: of the current turn, by its or the first turn's handle */
 CONSORT_API consort_status consort_task_end_release(consort_runtime *rt, consort_task_id task);
