@@ -102,11 +102,15 @@ CommandLine::CommandLine() {
   sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; default: they only take time");
   sim->add_option("PROGRAM", simulation.program, "the program and its arguments, after --")->required()->expected(-1);
 
-  run = app.add_subcommand("run", "starts a program as several ranks on this machine: run -n 4 -- PROGRAM ARGS");
+  run = app.add_subcommand("run", "starts a program as several ranks, here or on other machines: run -n 4 -- PROGRAM ARGS");
   run->add_option("-n,--ranks", started.ranks, "number of processes")->required()->check(CLI::Range(1, 4096).description(""))->type_name("N");
   run->add_option("--transport", started.transport, "the transport between the ranks")->type_name("NAME");
+  run->add_option("--hosts", started.hosts, "machines that ssh reaches, each with the most ranks there: a:2,b:2")->type_name("HOST[:N],...");
+  run->add_option("--ssh", started.ssh, "command that runs a command on a host; default: ssh")->type_name("COMMAND");
+  run->add_option("--remote-consort", started.remote, "path of the consort command there; default: as here")->type_name("PATH");
   run->add_flag("--unbound", started.unbound, "every rank may use all cores; default: each has a share of its own");
   run->add_option("PROGRAM", started.program, "the program and its arguments, after --")->required()->expected(-1);
+  part = app.add_subcommand("run-part", "the ranks of a job on this machine, for a launcher on another one")->group("");
 
   model = app.add_subcommand("model", "performance models stored on this machine");
   model->require_subcommand(1);
@@ -186,7 +190,8 @@ CommandLine::CommandLine() {
 
 CommandLine::Ended CommandLine::unknown_command(const std::string &word) const {
   std::vector<std::string> names;
-  for (const CLI::App *command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App *command : app.get_subcommands({}))
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   return {2, "", "\"" + word + "\" is not a command" + did_you_mean(word, names) + "; consort help lists all commands"};
 }
 

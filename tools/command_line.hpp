@@ -30,7 +30,7 @@ class CommandLine {
   std::optional<Ended> help_on(const std::string &command) const;  // "": of all
 
   CLI::App app{"Consort runs one task graph on heterogeneous machines. This command shows the machine, its plugins and settings.", "consort"};
-  CLI::App *plugins, *config, *topo, *doctor, *why_not, *sched, *sched_explain, *machine, *import, *sim, *run, *model, *model_list,
+  CLI::App *plugins, *config, *topo, *doctor, *why_not, *sched, *sched_explain, *machine, *import, *sim, *run, *part, *model, *model_list,
       *model_show, *model_check, *model_plot, *model_import, *trace, *trace_show, *bound, *conform, *fresh, *completion, *help;
   Settings settings;
   bool verbose = false, changed_only = false, json = false, energy = false;

@@ -71,10 +71,13 @@ int run_sim(const Settings &, const Simulation &);  // returns the program's sta
 struct RunOptions {
   uint32_t ranks = 1;
   std::string transport;                  // "": as set by the program or by default
+  std::string hosts, ssh, remote;         // machines; the command that reaches them; the path of this command there
   bool unbound = false;
   std::vector<std::string> program;
 };
 int run_ranks(const Settings &, const RunOptions &);  // returns the status of the first rank that failed
+int run_on_hosts(const RunOptions &);                 // the same, of ranks on several machines
+int run_part();                                       // the ranks of a machine
 int run_why_not(Settings &, const std::string &name, bool json);
 int run_sched_explain(Settings &, bool json);
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json);

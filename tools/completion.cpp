@@ -60,7 +60,8 @@ void collect(const CLI::App &app, const std::string &path, std::vector<Command> 
     (option.names.empty() ? c.operands : c.options).push_back(std::move(option));
   }
   all->push_back(std::move(c));
-  for (const CLI::App *sub : app.get_subcommands({})) collect(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), all);
+  for (const CLI::App *sub : app.get_subcommands({}))
+    if (!sub->get_group().empty()) collect(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), all);
 }
 
 std::vector<const Command *> below(const std::vector<Command> &all, const Command &c) {
@@ -235,7 +236,8 @@ bool print_words(Settings &settings, const CLI::App &app, const std::string &kin
   s.log = [](void *, int32_t, const char *) {};
   std::set<std::string> words;
   if (kind == "commands") {
-    for (const CLI::App *c : app.get_subcommands({})) words.insert(c->get_name());
+    for (const CLI::App *c : app.get_subcommands({}))
+      if (!c->get_group().empty()) words.insert(c->get_name());
   } else if (kind == "plugins") {
     (void)consort_list_plugins(&s, 0, [](void *user, const consort_plugin_row *r) {
       static_cast<std::set<std::string> *>(user)->insert(r->name);

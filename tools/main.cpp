@@ -23,6 +23,7 @@ int run(tool::CommandLine &c) {
   if (*c.config) return tool::run_config(c.settings, c.changed_only, c.json);
   if (*c.topo) return c.shown.json = c.json, tool::run_topo(c.settings, c.shown);
   if (*c.sim) return tool::run_sim(c.settings, c.simulation);
+  if (*c.part) return tool::run_part();
   if (*c.run) return tool::run_ranks(c.settings, c.started);
   if (*c.import) return tool::run_machine_import(c.from, c.platform, c.to, c.operands, c.json);
   if (*c.trace_show) return tool::run_trace_show(c.trace_file, c.trace_drawing, c.width, c.json);

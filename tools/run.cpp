@@ -3,9 +3,7 @@
 // A rank learns its number and the job's folder from the environment (docs/distribute.md). Signals go to all ranks. A rank
 // that fails is named with its host; the other ranks learn of it by their transport and go on, or end by themselves.
 #include <poll.h>
-#include <sched.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,44 +18,11 @@
 #include "commands.hpp"
 #include "environment.hpp"
 #include "job_folder.hpp"
+#include "rank_process.hpp"
 #include "terminal.hpp"
 
 namespace tool {
 namespace {
-
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
-constexpr int kNotStarted = 127;
-
-std::runtime_error system_error(const std::string &what) { return std::runtime_error(what + ": " + std::strerror(errno)); }
-
-std::string this_host() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return printable(name);
-}
-
-// The cores that this process may use.
-std::vector<int> own_cores() {
-  cpu_set_t set;
-  std::vector<int> all;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return all;
-  for (int i = 0; i < CPU_SETSIZE; ++i)
-    if (CPU_ISSET(i, &set)) all.push_back(i);
-  return all;
-}
-
-// A share of the cores; where there are fewer cores than ranks, one of them.
-void keep_to_share(const std::vector<int> &cores, size_t rank, size_t ranks) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const size_t n = cores.size();
-  if (n < ranks) {
-    CPU_SET(cores[rank % n], &set);
-  } else {
-    for (size_t i = rank * n / ranks; i < (rank + 1) * n / ranks; ++i) CPU_SET(cores[i], &set);
-  }
-  sched_setaffinity(0, sizeof set, &set);
-}
 
 class Job {
  public:
@@ -100,24 +65,9 @@ class Job {
   static constexpr int kGraceMs = 2000;  // from SIGTERM to SIGKILL, after a rank asked for the end of the job
 
   void start(size_t rank, const std::vector<int> &cores) {
-    const pid_t parent = getpid(), child = fork();
-    if (child < 0) throw system_error("cannot start rank " + std::to_string(rank));
-    if (child > 0) {
-      ranks_[rank] = child, ++running_;
-      return;
-    }
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(kNotStarted);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-    if (!cores.empty()) keep_to_share(cores, rank, ranks_.size());
-    if (rank > 0 && !freopen("/dev/null", "r", stdin)) _exit(kNotStarted);  // standard input is rank 0's
-    setenv("CONSORT_RANK", std::to_string(rank).c_str(), 1);
-    std::vector<char *> words;
-    for (const std::string &w : options_.program) words.push_back(const_cast<char *>(w.c_str()));
-    words.push_back(nullptr);
-    execvp(words[0], words.data());
-    std::fprintf(stderr, "consort: %s: %s\n", words[0], std::strerror(errno));
-    _exit(kNotStarted);
+    ranks_[rank] = start_rank({static_cast<uint32_t>(rank), cores, rank, ranks_.size(), rank == 0 ? -1 : kNoInput, -1},
+                              options_.program, before_);
+    ++running_;
   }
 
   void send(int signal) const {
@@ -145,15 +95,9 @@ class Job {
   }
 
   void ended(int rank, pid_t process, int how) {
-    std::string text = "has ended";
-    if (WIFSIGNALED(how)) {
-      const char *name = sigabbrev_np(WTERMSIG(how));
-      text = "was killed by signal " + std::to_string(WTERMSIG(how)) + (name ? std::string(" (SIG") + name + ")" : "");
-    } else if (WEXITSTATUS(how)) {
-      text = "has ended with status " + std::to_string(WEXITSTATUS(how));
-    }
+    const std::string text = words_of_end(how);
     folder_.note_end(rank, text);
-    const int status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+    const int status = status_of_end(how);
     if (!status) return;
     if (!status_) status_ = status;
     complain("rank " + std::to_string(rank) + " of " + std::to_string(ranks_.size()) + " on host " + host_ + " (process " +
@@ -189,7 +133,7 @@ int run_ranks(const Settings &settings, const RunOptions &options) {
   for (const std::string &assignment : settings.assignments) set_from(assignment);
   if (!settings.file.empty()) set_variable("CONSORT_CONFIG", settings.file);
   if (settings.loud) set_variable("CONSORT_LOG", "info");
-  return Job(options).run();
+  return options.hosts.empty() ? Job(options).run() : run_on_hosts(options);
 }
 
 }  // namespace tool
