@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
 constexpr int kPacketTag = 0, kFirstDataTag = 1;
+constexpr int kLooks = 8;  // in one call of progress(), at transfers of which none has ended
 constexpr std::chrono::microseconds kNap{20}, kCancel{500'000}, kSend{20'000};  // clear() waits for receives, sends
 
 void must(int code, const char *what) {
@@ -38,7 +39,8 @@ bool is_over_now() noexcept {
   return MPI_Finalized(&over) == MPI_SUCCESS && over;
 }
 
-// Requests stand in one dense array, which MPI_Testsome looks through.
+// Receives of packets stand in the order of their posts. The other requests stand in one dense array, which MPI_Testsome looks
+// through.
 class TheChannel final : public Channel {
  public:
   explicit TheChannel(MPI_Comm from) { must(MPI_Comm_idup(from, &comm_, &making_), "MPI_Comm_idup"); }
@@ -92,11 +94,15 @@ class TheChannel final : public Channel {
   bool is_gathering() const noexcept override { return !lent_.empty(); }
 
   void reserve(size_t n) override {
-    requests_.reserve(n), whose_.reserve(n), failed_.reserve(n);
+    requests_.reserve(n), whose_.reserve(n), failed_.reserve(n), packets_.reserve(n);
     ended_.resize(n), statuses_.resize(n);
   }
   bool receive_packet(void *to, size_t room, Request r) noexcept override {
-    return receive(to, room, MPI_ANY_SOURCE, kPacketTag, r);
+    Packet p{MPI_REQUEST_NULL, r, {}};
+    const int code = MPI_Irecv(to, static_cast<int>(room), MPI_BYTE, MPI_ANY_SOURCE, kPacketTag, comm_, &p.request);
+    if (code == MPI_SUCCESS) packets_.push_back(p);
+    else failed_.push_back(r);
+    return true;
   }
   bool send_packet(uint32_t rank, const void *from, size_t n, Request r) noexcept override {
     return send(from, n, static_cast<int>(rank), kPacketTag, r);
@@ -119,29 +125,30 @@ class TheChannel final : public Channel {
       out[n++] = {failed_.back(), false, 0};
       failed_.pop_back();
     }
-    if (n == out.size() || requests_.empty() || is_over_now()) return n;
+    if (n == out.size() || is_over_now()) return n;
     // At most as many as there is room for: MPI_Testsome reports all that have ended.
-    const int looks = static_cast<int>(requests_.size());
+    const int others = static_cast<int>(requests_.size());
     int count = 0;
     if (!found_) {
-      const int code = MPI_Testsome(looks, requests_.data(), &count, ended_.data(), statuses_.data());
-      if (count == MPI_UNDEFINED || (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) count = 0;
-      has_codes_ = code == MPI_ERR_IN_STATUS;
+      look_for_packets();
+      // Behind the look for packets. A long message moves on in these calls alone, a part in each.
+      for (int look = 0; others && (!look || (look < kLooks && !count && !arrived_)); ++look) {
+        const int code = MPI_Testsome(others, requests_.data(), &count, ended_.data(), statuses_.data());
+        if (count == MPI_UNDEFINED || (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) count = 0;
+        has_codes_ = code == MPI_ERR_IN_STATUS;
+      }
       taken_ = 0, found_ = static_cast<uint32_t>(count);
     }
-    // MPI_Testsome keeps to the order of the requests. Packets come last: the last one of a peer follows what it has received.
-    for (; n < out.size() && taken_ < 2 * found_; ++taken_) {
-      const uint32_t at = taken_ % found_;
-      const size_t i = static_cast<size_t>(ended_[at]);
-      if ((whose_[i].kind == Kind::kPacketIn) != (taken_ >= found_)) continue;
-      const MPI_Status &s = statuses_[at];
-      int cancelled = 0, bytes = 0;
-      MPI_Test_cancelled(&s, &cancelled);
-      MPI_Get_count(&s, MPI_BYTE, &bytes);
-      const bool is_good = !cancelled && (!has_codes_ || s.MPI_ERROR == MPI_SUCCESS);
-      out[n++] = {whose_[i], is_good, bytes < 0 ? 0 : static_cast<uint64_t>(bytes)};
+    // Packets come last: the last one of a peer follows what it has received.
+    for (; n < out.size() && taken_ < found_; ++taken_) {
+      const MPI_Status &s = statuses_[taken_];
+      out[n++] = done_of(whose_[static_cast<size_t>(ended_[taken_])], s, !has_codes_ || s.MPI_ERROR == MPI_SUCCESS);
     }
-    if (taken_ == 2 * found_) drop_ended();
+    if (taken_ == found_) drop_ended();
+    size_t told = 0;
+    for (; n < out.size() && !found_ && told < arrived_; ++told) out[n++] = done_of(packets_[told].whose, packets_[told].status, true);
+    packets_.erase(packets_.begin(), packets_.begin() + static_cast<ptrdiff_t>(told));
+    arrived_ -= told;
     return n;
   }
   uint64_t most_data() const noexcept override { return uint64_t{1} << 30; }
@@ -164,18 +171,41 @@ class TheChannel final : public Channel {
     if (!is_over_now()) {
       for (size_t i = 0; i < requests_.size(); ++i)
         if (is_receive(whose_[i]) && requests_[i] != MPI_REQUEST_NULL) MPI_Cancel(&requests_[i]);
+      for (Packet &p : packets_)
+        if (p.request != MPI_REQUEST_NULL) MPI_Cancel(&p.request);
       for (const Time end = Clock::now() + kCancel; (left = unfinished()).receives && Clock::now() < end;) nap();
       for (const Time end = Clock::now() + kSend; left.sends && Clock::now() < end; left = unfinished()) nap();
       for (MPI_Request &r : requests_)
         if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
+      for (Packet &p : packets_)
+        if (p.request != MPI_REQUEST_NULL) MPI_Request_free(&p.request);
     }
-    requests_.clear(), whose_.clear(), failed_.clear();
-    taken_ = found_ = 0;
+    requests_.clear(), whose_.clear(), failed_.clear(), packets_.clear();
+    taken_ = found_ = 0, arrived_ = 0;
     return left;
   }
 
  private:
   enum class Step { kMaking, kReady, kFailed };
+  struct Packet {  // a receive of any rank
+    MPI_Request request;
+    Request whose;
+    MPI_Status status;  // when it has ended
+  };
+  // Packets are received in the order of their receives, so the first receive alone tells whether one has come.
+  void look_for_packets() noexcept {
+    for (; arrived_ < packets_.size(); ++arrived_) {
+      Packet &p = packets_[arrived_];
+      int done = 0;
+      if (MPI_Test(&p.request, &done, &p.status) != MPI_SUCCESS || !done) return;
+    }
+  }
+  static Done done_of(Request whose, const MPI_Status &s, bool is_good) noexcept {
+    int cancelled = 0, bytes = 0;
+    MPI_Test_cancelled(&s, &cancelled);
+    MPI_Get_count(&s, MPI_BYTE, &bytes);
+    return {whose, is_good && !cancelled, bytes < 0 ? 0 : static_cast<uint64_t>(bytes)};
+  }
   void wipe_lent() noexcept {  // it may hold the secret
     explicit_bzero(lent_.data(), lent_.size());
     lent_.clear();
@@ -189,6 +219,11 @@ class TheChannel final : public Channel {
       int done = 0;
       if (requests_[i] != MPI_REQUEST_NULL) (void)MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
       if (requests_[i] != MPI_REQUEST_NULL) ++(is_receive(whose_[i]) ? left.receives : left.sends);
+    }
+    for (Packet &p : packets_) {
+      int done = 0;
+      if (p.request != MPI_REQUEST_NULL) (void)MPI_Test(&p.request, &done, MPI_STATUS_IGNORE);
+      left.receives += p.request != MPI_REQUEST_NULL;
     }
     return left;
   }
@@ -233,9 +268,11 @@ class TheChannel final : public Channel {
   uint64_t number_ = 0;  // never goes back: a late message of an earlier job meets no receive
   std::vector<MPI_Request> requests_;
   std::vector<Request> whose_, failed_;
+  std::vector<Packet> packets_;  // in the order of their posts
+  size_t arrived_ = 0;           // the first of them, which have ended
   std::vector<int> ended_;
   std::vector<MPI_Status> statuses_;
-  uint32_t found_ = 0, taken_ = 0;  // in ended_, which is gone through twice
+  uint32_t found_ = 0, taken_ = 0;  // in ended_
   bool has_codes_ = false;
 };
 
