@@ -171,12 +171,25 @@ consort_status choose_rank(Distribution &rt, Job &job, const consort_task_desc &
 
 }  // namespace
 
+// Whether a task that another rank runs needs nothing here: no contents are sent, received or dropped.
+static bool is_foreign(Job &job, const consort_task_desc &d) noexcept {
+  const uint32_t me = job.rank();
+  for (uint32_t i = 0; i < d.nuses; ++i) {
+    if (d.uses[i].mode & CONSORT_M_REDUX) return false;
+    const Owned *o = job.owners.find(d.uses[i].data);
+    if (o && (o->owner == me || (o->has_copy && writes(d.uses[i].mode)))) return false;
+  }
+  return true;
+}
+
 consort_status submit_distributed(Distribution &rt, Job &job, const consort_task_desc &d, const consort_place *place,
                                   consort_task_id *out) noexcept {
   return in_sequence(job, [&]() -> consort_status {
     uint32_t rank = 0;
     if (const consort_status s = choose_rank(rt, job, d, place, &rank); s < 0) return s;
     const bool is_mine = rank == job.rank();
+    if (out) out->v = 0;
+    if (!is_mine && is_foreign(job, d)) return CONSORT_OK;
     Moves moves(rt, job);
     for (uint32_t i = 0; i < d.nuses; ++i) {
       if (d.uses[i].mode & CONSORT_M_REDUX)
@@ -185,7 +198,6 @@ consort_status submit_distributed(Distribution &rt, Job &job, const consort_task
       if (o && (is_mine || o->owner == job.rank()))
         if (const consort_status s = moves.bring(*o, rank); s < 0) return s;
     }
-    if (out) out->v = 0;
     consort_status submitted = CONSORT_OK;
     if (is_mine) submitted = submit(rt, d, out);
     const LastError why;
