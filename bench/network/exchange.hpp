@@ -146,6 +146,7 @@ private:
 // What each program of messages is told.
 struct Options {
   std::string transport = "shm", plugins, address = "127.0.0.1", only;
+  std::vector<std::string> settings; // of the transport: key=value
   double scale = 1;
 };
 inline Options options(int argc, char **argv) {
@@ -156,8 +157,9 @@ inline Options options(int argc, char **argv) {
     else if (key == "--plugins") o.plugins = argv[i + 1];
     else if (key == "--scale") o.scale = std::atof(argv[i + 1]);
     else if (key == "--only") o.only = std::string(",") + argv[i + 1] + ",";
+    else if (key == "--set") o.settings.push_back(argv[i + 1]);
     else {
-      std::fprintf(stderr, "usage: %s [--transport shm|ofi|mpi] [--plugins FOLDER] [--scale S] [--only BYTES,...]\n", argv[0]);
+      std::fprintf(stderr, "usage: %s [--transport shm|ofi|mpi] [--plugins FOLDER] [--set KEY=VALUE] [--scale S] [--only BYTES,...]\n", argv[0]);
       std::exit(2);
     }
   }

@@ -13,7 +13,7 @@ using network::Options;
 
 class Host {
 public:
-  Host(const std::string &file) {
+  Host(const std::string &file, const std::vector<std::string> &settings) : settings_(settings) {
     host_.size = sizeof host_, host_.major = CONSORT_HOST_MAJOR, host_.minor = CONSORT_HOST_MINOR, host_.ctx = this;
     host_.log = [](const consort_host *, int32_t level, const char *text) {
       if (level <= 1) std::fprintf(stderr, "%s\n", text);
@@ -56,17 +56,20 @@ public:
 
 private:
   const char *param(const char *key) const {
+    for (const std::string &set : settings_)
+      if (set.starts_with(std::string(key) + "=")) return set.c_str() + std::strlen(key) + 1;
     for (uint32_t i = 0; plugin_ && i < plugin_->nparams; ++i)
       if (std::string_view(plugin_->params[i].key) == key) return plugin_->params[i].dflt;
     return nullptr;
   }
+  const std::vector<std::string> settings_;
   consort_host host_{};
   const consort_plugin *plugin_ = nullptr;
 };
 
 class Line {
 public:
-  explicit Line(const Options &o) : host_(o.plugins + "/" + o.transport + ".so") {
+  explicit Line(const Options &o) : host_(o.plugins + "/" + o.transport + ".so", o.settings) {
     boot_.size = sizeof boot_;
     if (o.transport == "mpi") {
       must(host_.ops().boot(host_.self, host_.table(), deadline(), &boot_), "boot");
