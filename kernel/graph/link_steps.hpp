@@ -13,19 +13,25 @@ namespace consort {
 struct RepeatState;
 class SubmissionRecorder;
 
+// Makes a task the end of its datum's chain: beside others of its kind, or alone.
+[[gnu::always_inline]] inline void end_chain_shared(Datum &d, TaskName name) noexcept { d.reader_at(d.nreaders++) = name; }
+[[gnu::always_inline]] inline void end_chain_alone(Datum &d, TaskName name) noexcept {
+  d.nreaders = 0;
+  d.writer = name;
+}
+
 // Adds one access to its datum's chain: shared with others of its kind, or exclusive.
 [[gnu::always_inline]] inline void link_shared(Linker &linker, Datum &d, TaskName name) noexcept {
   linker.after(d.writer);
-  d.reader_at(d.nreaders++) = name;
+  end_chain_shared(d, name);
 }
 [[gnu::always_inline]] inline void link_alone(Linker &linker, Datum &d, TaskName name) noexcept {
   if (d.nreaders) {  // each reader follows the last writer
     for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));
-    d.nreaders = 0;
   } else {
     linker.after(d.writer);
   }
-  d.writer = name;
+  end_chain_alone(d, name);
 }
 [[gnu::always_inline]] inline void link_one(Linker &linker, Datum &d, uint32_t mode, TaskName name) noexcept {
   if (mode & CONSORT_M_W) link_alone(linker, d, name);
@@ -99,8 +105,9 @@ inline void look_for_lease(TaskGraph &rt, ThreadState &thread) noexcept {
 
 inline constexpr consort_task kBlank = {{nullptr, nullptr}, 0, 0, 0, CONSORT_NONE, 0, 0, 0, 1, 1, nullptr};
 
-inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits,
-                  TaskKind kind = TaskKind::kPlain) noexcept {
+// All but the place of the accesses. guard: 0 where the number of links is known before the first is added.
+inline void blank_all_but_accesses(Task *t, const consort_task &pub, Codelet *c, uint16_t bits, TaskKind kind,
+                                   uint64_t guard) noexcept {
   t->pub = pub;
   store_relaxed(t->codelet, c);
   t->extra = nullptr;
@@ -108,7 +115,12 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits,
   t->nargs = 0;
   t->kind = kind;
   t->follow.store(0, std::memory_order_relaxed);
-  t->pending.store(pending::kGuard * pending::kBoth, std::memory_order_relaxed);
+  t->pending.store(guard * pending::kBoth, std::memory_order_relaxed);
+}
+
+inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits,
+                  TaskKind kind = TaskKind::kPlain) noexcept {
+  blank_all_but_accesses(t, pub, c, bits, kind, pending::kGuard);
   t->pub.access = reinterpret_cast<consort_access *>(t->payload);
 }
 

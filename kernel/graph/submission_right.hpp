@@ -32,16 +32,21 @@ class SubmissionRight {
     fence::light(rt.asymmetric);  // pairs with the heavy fences where the bias is revoked, and of Worker::watch
     return rt.bias.load(std::memory_order_acquire) == thread_.id;
   }
-  void enter(TaskGraph &, Claim *claims, uint32_t n) noexcept;  // after try_biased() returned false
+  void enter(TaskGraph &rt, Claim *claims, uint32_t n) noexcept {  // after try_biased() returned false
+    claims_ = claims;
+    locked_ = lock(rt, thread_, claims, n);
+  }
   ~SubmissionRight() {
-    if (locked_) [[unlikely]] unlock();
+    if (locked_) [[unlikely]] unlock(claims_, locked_);
     thread_.busy.store(0, std::memory_order_release);
   }
   SubmissionRight(const SubmissionRight &) = delete;
   SubmissionRight &operator=(const SubmissionRight &) = delete;
 
  private:
-  void unlock() noexcept;
+  // They take values: a right whose address is taken would be kept in memory, not in registers.
+  static uint32_t lock(TaskGraph &, ThreadState &, Claim *claims, uint32_t n) noexcept;  // returns the number of claims locked
+  static void unlock(const Claim *, uint32_t locked) noexcept;
 
   ThreadState &thread_;
   Claim *claims_ = nullptr;

@@ -16,12 +16,10 @@ namespace consort {
 
 // -- the right, here so that the fast path needs no SubmissionRight in memory: saves 11 instructions a task ---------
 
-void SubmissionRight::enter(TaskGraph &rt, Claim *claims, uint32_t n) noexcept {
-  ThreadState &thread = thread_;
-  claims_ = claims;
+uint32_t SubmissionRight::lock(TaskGraph &rt, ThreadState &thread, Claim *claims, uint32_t n) noexcept {
   for (;;) {
     uint32_t bias = rt.bias.load(std::memory_order_acquire);
-    if (bias == thread.id) return;
+    if (bias == thread.id) return 0;
     if (bias == TaskGraph::kAllLock) break;
     thread.busy.store(0, std::memory_order_release);
     if (bias == TaskGraph::kNoThread) {
@@ -42,13 +40,14 @@ void SubmissionRight::enter(TaskGraph &rt, Claim *claims, uint32_t n) noexcept {
   // be stale and its slot reused, which is detected under the lock.
   for (uint32_t i = 0; i < n; ++i) claims[i].lock = &lock_of(*claims[i].datum);
   if (n > 1) std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return a.lock < b.lock; });
-  for (; locked_ < n; ++locked_)
-    if (!locked_ || claims[locked_].lock != claims[locked_ - 1].lock) claims[locked_].lock->lock();
+  for (uint32_t i = 0; i < n; ++i)
+    if (!i || claims[i].lock != claims[i - 1].lock) claims[i].lock->lock();
+  return n;
 }
 
-void SubmissionRight::unlock() noexcept {
-  for (; locked_; --locked_)
-    if (locked_ == 1 || claims_[locked_ - 1].lock != claims_[locked_ - 2].lock) claims_[locked_ - 1].lock->unlock();
+void SubmissionRight::unlock(const Claim *claims, uint32_t locked) noexcept {
+  for (uint32_t i = locked; i; --i)
+    if (i == 1 || claims[i - 1].lock != claims[i - 2].lock) claims[i - 1].lock->unlock();
 }
 
 // -- the fast path -----------------------------------------------------------------------------------------------
@@ -73,20 +72,36 @@ inline bool is_among(const consort_access *access, uint32_t n, const Datum &datu
   return false;
 }
 
+// The unfinished predecessors of a task: at most as many as its own links and those of its chunk, and some room, so that
+// a survey need not check at each.
+constexpr uint32_t kMostLinks = kInlineLinks + kChunkLinks;
+struct Predecessors { TaskName name[kMostLinks + Codelet::kMostPlain + Datum::kInlineReaders + Extra::kFewAfter]; };
+
+// Adds the unfinished readers of a datum beyond the first ones. Returns the new number of predecessors; more than
+// kMostLinks: there are too many.
+[[gnu::noinline]] uint32_t add_more_readers(const Task *records, const Datum &d, Predecessors &found, uint32_t links) noexcept {
+  for (uint32_t r = Datum::kInlineReaders; r < d.nreaders && links <= kMostLinks; ++r) {
+    const TaskName reader = d.more[r - Datum::kInlineReaders];
+    found.name[links] = reader;
+    links += is_live(records[static_cast<uint32_t>(reader)], reader);
+  }
+  return links;
+}
+
 // Finds the data and fills the accesses, and the claims, if there are any. kNoSurvey: some are not registered, or not
-// distinct; with the right, also: there is no room for another reader. Otherwise returns, with the right, the number of
-// unfinished predecessors; there will be no more. kBeside: scratch is permitted, and accesses that commute or reduce,
-// on data whose chains end with others of the kind.
+// distinct; with the right, also: there is no room for another reader, or there are too many predecessors. Otherwise
+// finds, with the right, the unfinished predecessors and returns their number; there will be no more. kBeside: scratch
+// is permitted, and accesses that commute or reduce, on data whose chains end with others of the kind.
 constexpr uint32_t kNoSurvey = ~0u;
 template <bool kWithRight, bool kBeside>
 [[gnu::always_inline]] inline uint32_t survey(TaskGraph &rt, const consort_task_desc &d, uint32_t n,
-                                              const uint32_t *modes, consort_access *access, Claim *claims) noexcept {
+                                              const uint32_t *modes, consort_access *access, Claim *claims,
+                                              Predecessors *found) noexcept {
   const Task *const records = rt.tasks.at(0);
   const DataTable::Slots slots = rt.data.slots();
   const consort_use *const uses = d.uses;
   uint32_t links = 0;
   uint64_t met = 0;  // a bit for each datum; two data may have the same bit
-  bool plain = true;
 #pragma GCC unroll 4
   for (uint32_t i = 0; i < n; ++i) {
     const consort_data_id id = uses[i].data;
@@ -99,28 +114,37 @@ template <bool kWithRight, bool kBeside>
     } else if (!DataTable::is_plain(datum, id) || mode - 1 > 2) [[unlikely]] {
       return kNoSurvey;
     }
-    if (modes) plain &= modes[i] == mode;
-    const uint64_t bit = uint64_t{1} << (id.v & 63);
-    if (met & bit) [[unlikely]] plain &= !is_among(access, i, datum);
-    met |= bit;
+    if (modes && modes[i] != mode) [[unlikely]] return kNoSurvey;
+    if (__builtin_constant_p(n) && n <= 3) {
+      if (is_among(access, i, datum)) [[unlikely]] return kNoSurvey;
+    } else {
+      const uint64_t bit = uint64_t{1} << (id.v & 63);
+      if ((met & bit) && is_among(access, i, datum)) [[unlikely]] return kNoSurvey;
+      met |= bit;
+    }
     if (!kWithRight) claims[i] = {&datum, mode};
     access[i] = {&datum.pub, mode, 0};
     if constexpr (!kWithRight) continue;
     if (kBeside && mode == CONSORT_M_SCRATCH) continue;
     const uint32_t readers = datum.nreaders;
     if (kBeside ? shares(mode) : !(mode & CONSORT_M_W)) {
-      plain &= readers < Datum::kInlineReaders + datum.capacity;
+      if (readers >= Datum::kInlineReaders + datum.capacity) [[unlikely]] return kNoSurvey;
+      found->name[links] = datum.writer;
       links += still_live(records, datum.writer);
     } else if (!readers) {
+      found->name[links] = datum.writer;
       links += still_live(records, datum.writer);
     } else {
-      for (uint32_t r = 0; r < readers; ++r) {
-        const TaskName reader = datum.reader_at(r);
+      for (uint32_t r = 0; r < std::min(readers, Datum::kInlineReaders); ++r) {
+        const TaskName reader = datum.reader[r];
+        found->name[links] = reader;
         links += is_live(records[static_cast<uint32_t>(reader)], reader);
       }
+      if (readers > Datum::kInlineReaders) [[unlikely]] links = add_more_readers(records, datum, *found, links);
+      if (links > kMostLinks) [[unlikely]] return kNoSurvey;
     }
   }
-  return plain ? links : kNoSurvey;
+  return links;
 }
 
 // With kBeside: sets the bits that its accesses need when it runs. Returns false if the fast path cannot express them.
@@ -210,11 +234,31 @@ static_assert(sizeof(PackedArg) == sizeof(consort_access));
   return true;
 }
 
-// With the right: returns the number of unfinished explicit predecessors. There will be no more.
-inline uint32_t count_live(const TaskGraph &rt, const Extra &e) noexcept {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < e.nafter; ++i) n += rt.is_live(e.after[i]);
-  return n;
+// With the right: adds the unfinished explicit predecessors and returns the number of all. There will be no more.
+inline uint32_t add_after(const TaskGraph &rt, const Extra &e, Predecessors &found, uint32_t links) noexcept {
+  for (uint32_t i = 0; i < e.nafter; ++i) {
+    found.name[links] = e.after[i];
+    links += rt.is_live(e.after[i]);
+  }
+  return links;
+}
+
+// Adds the links behind the predecessors found. Returns true if none is left. Afterwards the task may have ended.
+template <bool kFew>
+[[gnu::always_inline]] inline bool link_behind(TaskGraph &rt, Task *t, uint32_t number, const Predecessors &found,
+                                               uint32_t links) noexcept {
+  // Once as many links are added as `pending` says, the predecessors release the task.
+  t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
+  Linker linker(rt, t, number);
+  for (uint32_t i = 0; i < links; ++i) {
+    if (kFew) linker.add(found.name[i]);
+    else linker.after(found.name[i]);
+  }
+  return let_go(rt, t, linker, links);
+}
+[[gnu::noinline]] bool link_behind_many(TaskGraph &rt, Task *t, uint32_t number, const Predecessors &found,
+                                        uint32_t links) noexcept {
+  return link_behind<false>(rt, t, number, found, links);
 }
 
 // A bound task whose last predecessor has ended before it was linked.
@@ -238,7 +282,7 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
   constexpr uint32_t kMost = kUses == kAnyUses ? Codelet::kMostPlain : kUses ? kUses : 1;
   Task *t = thread.take_record();
   if (!t) [[unlikely]] return kNotPlain;
-  blank(t, c.blank, &c, 0);
+  blank_all_but_accesses(t, c.blank, &c, 0, TaskKind::kPlain, 0);
   if (!thread.seat && !thread.lease) [[unlikely]] look_for_lease(rt, thread);
   const uint32_t n = kUses == kAnyUses ? d.nuses : kUses, number = rt.tasks.index(t);
   const TaskName name = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | number;
@@ -257,43 +301,31 @@ template <bool kBeside, uint32_t kUses, bool kOptions>
 
   SubmissionRight right(thread);
   if (!right.try_biased(rt)) [[unlikely]] {
-    if (n && survey<false, kBeside>(rt, d, n, modes, access, claims) == kNoSurvey) return give_back_unused(rt, thread, t);
+    if (n && survey<false, kBeside>(rt, d, n, modes, access, claims, nullptr) == kNoSurvey) return give_back_unused(rt, thread, t);
     right.enter(rt, claims, n);  // sorts them, and uses them until its end
   }
-  uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, nullptr) : 0;
-  if (kOptions && links != kNoSurvey) links += count_live(rt, *t->extra);
+  Predecessors found;
+  uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, nullptr, &found) : 0;
+  if (kOptions && links != kNoSurvey) links = add_after(rt, *t->extra, found, links);
   if (links > kInlineLinks) [[unlikely]]
-    if (links == kNoSurvey || !reserve_more(rt, thread, t, links)) return give_back_unused(rt, thread, t);
+    if (links > kMostLinks || !reserve_more(rt, thread, t, links)) return give_back_unused(rt, thread, t);
   // behind the fence of the right: as in submit_any()
   if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return give_back_unused(rt, thread, t);
   if (kBeside && !note_kinds(t, access, n)) return give_back_unused(rt, thread, t);
   count_in(thread, group);
   if (out) out->v = name;
-  // Like the accesses, the contents of the Extra stay after the task has ended: only this thread reuses the slot. The
-  // task's pointer to it does not stay.
-  const TaskName *const after = kOptions ? t->extra->after : nullptr;
-  const uint32_t nafter = kOptions ? t->extra->nafter : 0;
-  if (n || (kOptions && nafter)) {
-    // Once as many links are added as `pending` says, the predecessors release the task. It is not accessed again, and
-    // the rest concerns the chains alone.
-    t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
-    Linker linker(rt, t, number);
 #pragma GCC unroll 4
-    for (uint32_t i = 0; i < n; ++i) {
-      // Once all links to unfinished predecessors are added, the task may run and end. Its accesses stay: only this
-      // thread reuses them.
-      const uint32_t mode = access[i].mode;
-      Datum &datum = *Datum::of(access[i].datum);
-      if (kBeside && mode == CONSORT_M_SCRATCH) continue;
-      if (kBeside && shares(mode)) link_shared(linker, datum, name);
-      else link_one(linker, datum, mode, name);
-    }
-    if (kOptions)
-      for (uint32_t i = 0; i < nafter; ++i) linker.after(after[i]);
-    if (!let_go(rt, t, linker, links)) {
-      age_kept(rt, thread);
-      return CONSORT_OK;
-    }
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t mode = access[i].mode;
+    Datum &datum = *Datum::of(access[i].datum);
+    if (kBeside && mode == CONSORT_M_SCRATCH) continue;
+    if (kBeside ? shares(mode) : !(mode & CONSORT_M_W)) end_chain_shared(datum, name);
+    else end_chain_alone(datum, name);
+  }
+  // The chains have the task before it has its links: under the right, no other thread follows a chain.
+  if (links && !(links <= 4 ? link_behind<true>(rt, t, number, found, links) : link_behind_many(rt, t, number, found, links))) {
+    age_kept(rt, thread);
+    return CONSORT_OK;
   }
   if (kOptions && (t->bits & kBound)) post_bound(rt, t);
   else push_ready(rt, thread, t);

@@ -73,7 +73,7 @@ class Linker {
     return true;
   }
 
-  [[gnu::always_inline]] void after(TaskName name) noexcept {
+  [[gnu::always_inline]] void after(TaskName name) noexcept {  // 0: none
     if (!name) return;
     // Not after the last link is added: then the task may have ended, and its record be reused.
     if (hung_ >= 4 && (hung_ & 3) == 0 && std::exchange(stretched_, hung_) != hung_) [[unlikely]] {
@@ -82,6 +82,10 @@ class Linker {
       number_ = next.number;
       chunk_ = next.chunk;
     }
+    add(name);
+  }
+  // after() of a task. Precondition: fewer than 4 links are added.
+  [[gnu::always_inline]] void add(TaskName name) noexcept {
     Task *p = records_ + static_cast<uint32_t>(name);
     // pairs with the exchange that ends it: its stores are visible
     uint64_t w = p->word.load(std::memory_order_acquire);
