@@ -295,6 +295,15 @@ Task *hand_on(TaskGraph &rt, ThreadState &thread, Task *t, uint64_t word, Worker
   return go_on(rt, thread, w, batch);
 }
 
+Task *hand_on_rest(TaskGraph &rt, ThreadState &thread, Task *t, uint32_t link, Worker *w, Task *ready,
+                   Task *also_ready) noexcept {
+  ReadyBatch batch = batch_of(thread);
+  if (ready) batch.task[batch.n++] = ready;
+  if (also_ready) batch.task[batch.n++] = also_ready;
+  hand_on_one(rt, thread, t, word::with_link(0, link), batch);
+  return go_on(rt, thread, w, batch);
+}
+
 static void end_by_word(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (!(t->bits & kMore) || !t->extra->more->over) return (void)complete(rt, thread, t, CONSORT_OK, nullptr);
   Worker *ran;

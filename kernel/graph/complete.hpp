@@ -66,23 +66,17 @@ inline ReadyBatch batch_of(const ThreadState &thread) noexcept {
 // took. heir: a further task that has become ready.
 Task *hand_on(TaskGraph &, ThreadState &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
 
-// If the word that an exchange took holds exactly one edge, to a task that only needs a push: returns that task, else
-// nullptr.
-inline Task *only_successor(const TaskGraph &rt, uint64_t w) noexcept {
-  const uint32_t link = word::link(w), slot = link & ((1u << word::kSlotBits) - 1);
-  Task *s = rt.tasks.at(link >> word::kSlotBits);
-  // While its edge is not released the successor waits: its record is valid and does not change.
-  if ((w & word::kFlags) || slot >= 4 || s->link[slot] || (s->bits & (kSpecial | kBound | kMore))) return nullptr;
-  return s;
-}
+// The same after a part of the list: the edges before `link` are released, and these tasks are ready (nullptr: none).
+Task *hand_on_rest(TaskGraph &, ThreadState &, Task *, uint32_t link, Worker *bypass_for, Task *ready,
+                   Task *also_ready = nullptr) noexcept;
 
 // A chain of successors has reached its limit in place. If another task should run here first, pushes `next` and
 // returns that task. Otherwise the chain continues: if pushed, an idle worker would move it to another core, away from
 // its data. nullptr: return to the stepping loop.
 Task *give_way(TaskGraph &, ThreadState &, Task *next, Worker &) noexcept;
 
-// complete() of the simplest tasks, inline: nothing to settle or report, and at most one successor. For a thread that
-// holds w's seat and runs the returned task.
+// complete() of the simplest tasks, inline: nothing to settle or report, and at most one successor becomes ready, which
+// only needs a push. For a thread that holds w's seat and runs the returned task.
 [[gnu::always_inline]] inline Task *complete_plain(TaskGraph &rt, ThreadState &thread, Task *t, Worker *w) noexcept {
   if ((t->bits & ~(kBound | kAfter)) || (t->extra && !t->extra->is_idle_at_end())) [[unlikely]]
     return complete(rt, thread, t, CONSORT_OK, w);
@@ -92,10 +86,22 @@ Task *give_way(TaskGraph &, ThreadState &, Task *next, Worker &) noexcept;
       t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
   Task *next = nullptr;
   if (static_cast<uint32_t>(word)) {
-    if (!(next = only_successor(rt, word))) return hand_on(rt, thread, t, word, w);
-    // As in release_edges(): acquire pairs with the release of the predecessors that decremented before.
-    if (next->pending.load(std::memory_order_acquire) != pending::kBoth &&
-        next->pending.fetch_sub(pending::kBoth, std::memory_order_acq_rel) != pending::kBoth) next = nullptr;
+    if (word & word::kFlags) [[unlikely]] return hand_on(rt, thread, t, word, w);
+    uint32_t link = word::link(word);
+    do {
+      const uint32_t slot = link & ((1u << word::kSlotBits) - 1);
+      Task *const s = rt.tasks.at(link >> word::kSlotBits);
+      // While its edge is not released the successor waits: its record is valid and does not change.
+      if (slot >= 4 || (s->bits & (kSpecial | kBound | kMore))) [[unlikely]]
+        return hand_on_rest(rt, thread, t, link, w, next);
+      if ((link = s->link[slot])) __builtin_prefetch(rt.tasks.at(link >> word::kSlotBits)->link, 1);
+      // As in release_edges(): acquire pairs with the release of the predecessors that decremented before, and of the
+      // submitter.
+      if (s->pending.load(std::memory_order_acquire) != pending::kBoth &&
+          s->pending.fetch_sub(pending::kBoth, std::memory_order_acq_rel) != pending::kBoth) continue;
+      if (next) return hand_on_rest(rt, thread, t, link, w, next, s);
+      next = s;
+    } while (link);
   }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   thread.give_record(t);
