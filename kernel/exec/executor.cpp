@@ -138,7 +138,8 @@ Task *Executor::next_bound() noexcept {
 
 // Runs one task and the successors that run in place. Returns their number.
 [[gnu::always_inline]] inline uint64_t Executor::run_chain(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
-  thread.chain = {0, rt.bypass, 0};
+  thread.chain.run = 0;  // `since` is set where turn_end is first reached: give_way()
+  thread.chain.turn_end = rt.bypass;
   do {
     if (!thread.out.counts_for(t->group->number)) [[unlikely]]
       turn_out(rt, thread, *t->group);  // before a body that may take long

@@ -22,18 +22,26 @@ inline consort_status prepare(Execution &rt, Worker &w, Frame &f, Task *t, uint3
   const uint32_t n = t->pub.naccess;
   uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
                  (t->bits & (kScratch | kFollowed | kTokens | kUnite | kMore | kWatched)) |
-                 uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) | (n > Frame::kInline) |
-                 (t->nargs > Frame::kInline) | (impl + 1);
+                 uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) |
+                 (((n + Frame::kInline - 1) | (t->nargs + Frame::kInline - 1)) & ~(2 * Frame::kInline - 1)) |  // either more
+                 (impl + 1);
   if (t->bits & kAfter) [[unlikely]] odd |= !rt.failures.empty();
   if (!odd) [[likely]] {
-    const consort_access *access = t->pub.access;
-    for (uint32_t i = 0; i < n; ++i) {
-      const Datum *d = Datum::of(access[i].datum);
-      const uint32_t state = d->state.load(std::memory_order_relaxed);
+    if (n) {
+      const consort_access *const access = t->pub.access;
+      const void **const views = f.views;
+      const uint64_t reach = w.reach;
+      uint32_t states = 0, i = 0;
+      uint64_t unreached = 0;  // in its lowest bit
+      do {
+        const Datum *d = Datum::of(access[i].datum);
+        const uint32_t state = d->state.load(std::memory_order_relaxed);
+        states |= state ^ data_state::kValid;
+        unreached |= ~reach >> (data_state::space(state) & 63);
+        views[i] = d->view;
+      } while (++i < n);
       // valid, not poisoned, and in a space that the unit can access (there are at most 64)
-      odd |= uint64_t((state & data_state::kPlain) ^ data_state::kValid) |
-             (~w.reach >> (data_state::space(state) & 63) & 1);
-      f.views[i] = d->view;
+      odd = (states & data_state::kPlain) | (unreached & 1);
     }
     const Codelet::Entry &e = t->codelet->entry[w.klass];
     if (!odd && e.fn) [[likely]] {

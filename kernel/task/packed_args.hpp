@@ -51,6 +51,12 @@ inline void unpack_args(const Task &t, consort_arg *out) noexcept {
   const auto *first = reinterpret_cast<const std::byte *>(t.pub.access + t.pub.naccess);
   const auto *packed = reinterpret_cast<const PackedArg *>(first);
   const uint32_t n = t.nargs;
+  if (n == 1 && packed->kind != CONSORT_ARG_BYTES) {  // the argument of most tasks
+    out->kind = packed->kind;
+    out->bytes = packed->bytes;
+    out->scalar = packed->value;
+    return;
+  }
   for (uint32_t i = 0; i < n; ++i) {
     const bool by_address = packed[i].kind == CONSORT_ARG_BYTES;
     out[i].kind = packed[i].kind;
