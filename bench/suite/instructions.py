@@ -8,8 +8,8 @@ from .measure import say
 TASKS = {
     "plain": ("micro-consort", ["--pattern", "independent_bare"], None, 600),
     "one value": ("micro-consort", ["--pattern", "independent"], 400, 680),
-    "two data": ("micro-consort", ["--pattern", "data2_bare"], None, 1050),
-    "two data and a value": ("micro-consort", ["--pattern", "data2"], 650, 1110),
+    "two data": ("micro-consort", ["--pattern", "data2_bare"], None, 980),
+    "two data and a value": ("micro-consort", ["--pattern", "data2"], 650, 1030),
     # a task of a recording of so many, with the call of the replay and the wait for its end
     "replay of 16": ("micro-consort", ["--pattern", "replay_data4", "--n", 16], None, 820),
     "replay of 64": ("micro-consort", ["--pattern", "replay_data4", "--n", 64], None, 660),
