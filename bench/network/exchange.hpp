@@ -145,7 +145,9 @@ private:
 
 // What each program of messages is told.
 struct Options {
-  std::string transport = "shm", plugins, address = "127.0.0.1", only;
+  std::string transport = "shm", plugins, only;
+  std::string address[2] = {"127.0.0.1", "127.0.0.1"}; // of the ranks
+  int space = -1; // rank 1 enters this network namespace
   std::vector<std::string> settings; // of the transport: key=value
   double scale = 1;
 };
@@ -157,7 +159,11 @@ inline Options options(int argc, char **argv) {
     else if (key == "--plugins") o.plugins = argv[i + 1];
     else if (key == "--scale") o.scale = std::atof(argv[i + 1]);
     else if (key == "--only") o.only = std::string(",") + argv[i + 1] + ",";
-    else if (key == "--set") o.settings.push_back(argv[i + 1]);
+    else if (key == "--namespace") o.space = std::atoi(argv[i + 1]);
+    else if (key == "--addresses") {
+      const std::string both = argv[i + 1];
+      o.address[0] = both.substr(0, both.find(',')), o.address[1] = both.substr(both.find(',') + 1);
+    } else if (key == "--set") o.settings.push_back(argv[i + 1]);
     else {
       std::fprintf(stderr, "usage: %s [--transport shm|ofi|mpi] [--plugins FOLDER] [--set KEY=VALUE] [--scale S] [--only BYTES,...]\n", argv[0]);
       std::exit(2);

@@ -19,7 +19,7 @@ void must(ssize_t code, const char *what) {
 
 class Line {
 public:
-  explicit Line(const network::Options &o) {
+  explicit Line(const network::Options &o) : pair_(o.space) {
     fi_info *const hints = fi_allocinfo();
     hints->caps = FI_TAGGED;
     hints->mode = FI_CONTEXT;
@@ -28,7 +28,7 @@ public:
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
     hints->fabric_attr->prov_name = strdup("tcp");
-    if (fi_getinfo(FI_VERSION(1, 11), o.address.c_str(), nullptr, FI_SOURCE, hints, &info_) != 0) {
+    if (fi_getinfo(FI_VERSION(1, 11), o.address[pair_.rank()].c_str(), nullptr, FI_SOURCE, hints, &info_) != 0) {
       std::fprintf(stderr, "libfabric has no provider tcp\n");
       std::exit(3);
     }

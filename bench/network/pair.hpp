@@ -32,12 +32,25 @@ inline void pin_to(uint32_t rank) {
 
 class Pair {
 public:
-  Pair() {
+  // space: a network namespace that rank 1 enters; -1: none.
+  explicit Pair(int space = -1) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::exit(1);
     child_ = fork();
     if (child_ < 0) std::exit(1);
+    if (child_ > 0) { // rank 0 does not wait for messages of a rank that has failed
+      the_child = child_;
+      struct sigaction act{};
+      act.sa_handler = [](int) {
+        siginfo_t how{};
+        if (waitid(P_PID, static_cast<id_t>(the_child), &how, WEXITED | WNOWAIT | WNOHANG) == 0 && how.si_pid && (how.si_code != CLD_EXITED || how.si_status))
+          _exit(1);
+      };
+      act.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+      sigaction(SIGCHLD, &act, nullptr);
+    }
     if (child_ == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (child_ == 0 && space >= 0 && setns(space, CLONE_NEWNET) != 0) std::exit(1);
     fd_ = ends[rank()];
     close(ends[1 - rank()]);
     pin_to(rank());
@@ -77,6 +90,7 @@ private:
     }
   }
 
+  static inline pid_t the_child = -1;
   pid_t child_ = -1;
   int fd_ = -1;
 };

@@ -4,7 +4,6 @@
 #include "pair.hpp"
 #include <consort/transport.h>
 #include <dlfcn.h>
-#include <optional>
 #include <poll.h>
 
 namespace {
@@ -62,21 +61,21 @@ private:
       if (std::string_view(plugin_->params[i].key) == key) return plugin_->params[i].dflt;
     return nullptr;
   }
-  const std::vector<std::string> settings_;
+  std::vector<std::string> settings_;
   consort_host host_{};
   const consort_plugin *plugin_ = nullptr;
 };
 
 class Line {
 public:
-  explicit Line(const Options &o) : host_(o.plugins + "/" + o.transport + ".so", o.settings) {
+  explicit Line(const Options &o)
+      : pair_(o.transport == "mpi" ? nullptr : std::make_unique<network::Pair>(o.space)), host_(o.plugins + "/" + o.transport + ".so", settings(o)) {
     boot_.size = sizeof boot_;
     if (o.transport == "mpi") {
       must(host_.ops().boot(host_.self, host_.table(), deadline(), &boot_), "boot");
       if (boot_.nranks != 2) std::exit(2);
       network::pin_to(boot_.rank);
     } else {
-      pair_.emplace();
       boot_.rank = pair_->rank(), boot_.nranks = 2, boot_.host_id = 1;
       name_ = "bench " + std::to_string(boot_.rank ? getppid() : getpid());
       boot_.job = name_.c_str();
@@ -113,6 +112,11 @@ private:
     std::fprintf(stderr, "%s: error %d\n", what, s);
     std::exit(1);
   }
+  std::vector<std::string> settings(const Options &o) const {
+    std::vector<std::string> all = o.settings;
+    if (o.transport == "ofi") all.push_back("network=" + o.address[pair_->rank()]);
+    return all;
+  }
   const consort_transport_ops &ops() const { return host_.ops(); }
   uint64_t deadline() const { return static_cast<uint64_t>(bench::now_ns()) + 20'000'000'000; }
 
@@ -147,8 +151,8 @@ private:
     (void)::poll(&f, 1, 1000);
   }
 
+  std::unique_ptr<network::Pair> pair_; // null: the transport has a launcher
   Host host_;
-  std::optional<network::Pair> pair_;
   std::string name_;
   consort_boot boot_{};
   consort_tcaps caps_{};

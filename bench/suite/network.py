@@ -11,13 +11,14 @@ import tempfile
 from . import callgrind, draw, options, report
 from .measure import call, in_turns, say
 
-PARTS = ["messages", "chain", "cholesky", "dropped"]
+PARTS = ["messages", "namespaces", "chain", "cholesky", "dropped"]
 LATENCY_BYTES, BANDWIDTH_BYTES = 64, 4 << 20
 LATENCY_GOAL, BANDWIDTH_GOAL, COPY_GOAL = 1.3, 0.95, 0.9  # times of the peer
 CHAIN_GOAL, PLAIN_GOAL, DROPPED_GOAL = 0.2, 0.95, 40  # of StarPU-MPI's cost, of plain MPI's rate, ns
 MPIRUN = {"openmpi": ["--oversubscribe", "--bind-to", "none", "--mca", "plm_rsh_agent", "sh"], "mpich": []}
 # Messages: what is compared with which transport. MPI's own name tells whose it is.
 PEERS = {"memcpy": "shm", "libfabric": "ofi", "openmpi": "mpi", "mpich": "mpi-mpich"}
+LINE = ["--delay-us", "100", "--rate", "1gbit"]  # between two network namespaces
 PACKAGES = {"libfabric": "libfabric-dev", "openmpi": "libopenmpi-dev openmpi-bin", "mpich": "libmpich-dev mpich",
             "starpu": "libstarpu-dev libopenmpi-dev", "ranks-openmpi": "libopenmpi-dev libopenblas-dev"}
 # StarPU's threads are bound to the same core by default, and take turns there.
@@ -91,6 +92,18 @@ class Programs:
                     found[transport, peer] = self.under_mpi(abi, 2, peer, *own) if abi else own
         return {key: command for key, command in found.items() if command}
 
+    def between_namespaces(self):
+        """By (transport, runtime)."""
+        found, relay = {}, self.bin / "network-relay"
+        if not self.has("network-relay", "namespaces"):
+            return found
+        if subprocess.run([relay, *LINE, "--", "/bin/true"], capture_output=True).returncode == 3:
+            lacks(self.rows, "namespaces", "no network namespace with a TUN device can be made here")
+            return found
+        for key, command in self.messages(["ofi"]).items():
+            found["ofi-far", key[1]] = [relay, *LINE, "--", *command]
+        return found
+
     def tasks(self, ranks):
         """By runtime."""
         found = {}
@@ -119,9 +132,8 @@ def environment(runtime):
     return ROOT | (STARPU if runtime == "starpu" else {})
 
 
-def measure_messages(args, rows, programs):
-    commands = programs.messages(args.transports)
-    more = ["--scale", args.scale, *(["--only", args.sizes] if args.sizes else [])]
+def measure_messages(args, rows, commands, scale, sizes):
+    more = ["--scale", scale, *(["--only", sizes] if sizes else [])]
 
     def keep(key, results):
         for i, first in enumerate(results[0]["rows"]):
@@ -181,7 +193,9 @@ def measure_dropped(args, rows, programs):
 def measure(args, rows):
     programs = Programs(args, rows)
     if "messages" in args.parts:
-        measure_messages(args, rows, programs)
+        measure_messages(args, rows, programs.messages(args.transports), args.scale, args.sizes)
+    if "namespaces" in args.parts:
+        measure_messages(args, rows, programs.between_namespaces(), args.scale / 10, f"{LATENCY_BYTES},{BANDWIDTH_BYTES}")
     if "chain" in args.parts:
         measure_tasks(args, rows, programs, "chain", "ns", [(["--n", args.steps], {})])
     if "cholesky" in args.parts:
@@ -212,13 +226,14 @@ def microseconds(value):
 def messages_table(rows):
     by = {(r["transport"], r["runtime"], r["bytes"]): r for r in rows if r["part"] == "messages"}
     lines = []
-    for peer, transport in PEERS.items():
+    for peer, transport in [*PEERS.items(), ("libfabric", "ofi-far")]:
         mine, its = ([by.get((transport, who, n), {}) for n in (LATENCY_BYTES, BANDWIDTH_BYTES)] for who in ("consort", peer))
         if not any(mine):
             continue
         times = [mine[0].get("ns"), None if peer == "memcpy" else its[0].get("ns")]
         rates = [mine[1].get("bytes_per_s"), its[1].get("bytes_per_s")]
-        lines.append([f"{transport.split('-')[0]}, {peer}", *map(microseconds, times),
+        where = " between namespaces" if transport == "ofi-far" else ""
+        lines.append([f"{transport.split('-')[0]}{where}, {peer}", *map(microseconds, times),
                       verdict(times[0] / times[1] if all(times) else None, LATENCY_GOAL, True), *map(rate, rates),
                       verdict(rates[0] / rates[1] if all(rates) else None, COPY_GOAL if peer == "memcpy" else BANDWIDTH_GOAL, False)])
     return ["transport, peer", "64 B, us", "peer", "ratio / goal", "4 MiB, GB/s", "peer", "ratio / goal"], lines
@@ -270,7 +285,7 @@ def show(args, rows):
 
 
 def pictures(rows):
-    mine = [r for r in rows if r["part"] == "messages"]
+    mine = [r for r in rows if r["part"] == "messages" and r["transport"] != "ofi-far"]
     lines = list(dict.fromkeys((r["transport"], r["runtime"]) for r in mine))
 
     def curves(value, scale, which):

@@ -42,6 +42,13 @@ class Network(unittest.TestCase):
             self.assertEqual([r["bytes"] for r in mine], lengths, done.stderr)
             self.assertTrue(all(r["ns"] > 0 and r["bytes_per_s"] > 0 for r in mine))
 
+    def test_messages_between_namespaces_where_they_can_be_made(self):
+        done, got = run("--parts", "namespaces", "--scale", "0.1")
+        if "namespaces" in got["missing"] or not got["rows"]:
+            self.skipTest(f"no namespaces or no libfabric: {got['missing']}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(all(r["ns"] > 100e3 for r in got["rows"]), got["rows"])  # the relay's delay
+
     def test_tasks_of_two_ranks_have_their_results(self):
         if not (FOLDER / "network-ranks-consort").exists():
             self.skipTest("no OpenBLAS")
