@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "own_address.hpp"
+
 namespace ofi {
 namespace {
 
@@ -21,7 +23,7 @@ Ofi::Settings::Settings(Host host)
     : depth(host.value(Ofi::depth)),
       unexpected(host.value(Ofi::unexpected)),
       provider(host.value(Ofi::provider)),
-      network(host.value(Ofi::network)),
+      network(own_address(host.value(Ofi::network))),
       waits(host.value(Ofi::wait) == "fd") {}
 
 Ofi::Ofi(const Settings &settings, Host host, const consort_boot &boot, uint64_t token, consort_tcaps &caps)
@@ -50,6 +52,7 @@ Ofi::~Ofi() {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   });
+  pmix::forget(host());
 }
 
 uint32_t Ofi::address(std::span<std::byte> room) noexcept {

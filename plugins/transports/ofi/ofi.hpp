@@ -2,6 +2,7 @@
 // sees that a peer has ended.
 #pragma once
 #include "../packets/endpoint.hpp"
+#include "../pmix/board.hpp"
 #include "lines.hpp"
 #include "network.hpp"
 
@@ -17,7 +18,7 @@ class Ofi final : public Endpoint {
   static constexpr Param<uint32_t> unexpected{"unexpected", "64", "1..4096",
                                               "messages of up to 1024 bytes stored for each peer without a matching RECV"};
   static constexpr Param<std::string> provider{"provider", "tcp", nullptr, "provider of libfabric, as fi_info lists them"};
-  static constexpr Param<std::string> network{"network", "127.0.0.1", nullptr, "address of this machine to listen on"};
+  static constexpr Param<std::string> network{"network", "127.0.0.1", nullptr, "address of this machine to listen on, or a network as 10.1.0.0/16 with it"};
   static constexpr Param<std::string> wait{"wait", "fd", "fd|none", "fd: a descriptor to sleep on, where the provider has one"};
   static constexpr auto params = parameters(depth, unexpected, provider, network, wait);
   struct Settings {
@@ -29,6 +30,7 @@ class Ofi final : public Endpoint {
 
   Ofi(const Settings &, Host, const consort_boot &, uint64_t token, consort_tcaps &);
   ~Ofi();
+  static consort_boot boot(Host host, uint64_t deadline) { return pmix::boot(host, deadline); }
   uint32_t address(std::span<std::byte> room) noexcept;
   void connect(uint32_t rank, std::span<const std::byte> address);
   int event_fd() noexcept { return network_.fd() < 0 ? -1 : lines_.fd(); }

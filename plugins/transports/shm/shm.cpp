@@ -63,6 +63,7 @@ Shm::Shm(const Settings &settings, Host host, const consort_boot &boot, uint64_t
 Shm::~Shm() {
   const std::lock_guard guard(mutex_);
   for (Link &l : links_) unlink(l);
+  pmix::forget(host());
 }
 
 uint32_t Shm::address(std::span<std::byte> room) noexcept {

@@ -22,6 +22,7 @@
 #include "../report_ring.hpp"
 #include "../rules.hpp"
 #include "../fd.hpp"
+#include "../pmix/board.hpp"
 #include "ring.hpp"
 
 namespace shm {
@@ -50,6 +51,7 @@ class Shm : public Transport {
 
   Shm(const Settings &, Host, const consort_boot &, uint64_t token, consort_tcaps &);
   ~Shm();
+  static consort_boot boot(Host host, uint64_t deadline) { return pmix::boot(host, deadline); }
   uint32_t address(std::span<std::byte> room) noexcept;
   void connect(uint32_t rank, std::span<const std::byte> address);
   void disconnect(uint32_t rank) noexcept;

@@ -40,4 +40,17 @@ for one in PROVIDERS:
         continue
     examples_have_their_results(one)
 examples_have_their_results('tcp', CONSORT_OFI__WAIT='none')
+
+
+def ring(network):
+    done = subprocess.run([consort, 'run', '-n', '2', '--', examples / 'ring'], env=environment('tcp', CONSORT_OFI__NETWORK=network),
+                          capture_output=True, text=True, timeout=100)
+    return done.stdout + done.stderr
+
+
+check('the token is' in ring('127.0.0.0/8'), 'a network: the address of this machine in it')
+check('the token is' in ring('::1/128'), 'a network of IPv6')
+for network, word in (('203.0.113.0/24', 'has no address of this machine'), ('127.0.0.0/33', 'is no network'), ('127.0.0/8', 'is no network'),
+                      ('127.0.0.0/', 'is no network'), ('localhost', 'is no address')):
+    check(f'ofi.network = "{network}" {word}' in ring(network), f'{network}: {word}')
 sys.exit(failures != 0)
