@@ -4,6 +4,7 @@
 #include "../gpu_blas.hpp"
 
 #include <cstdio>
+#include <cstring>
 #include <span>
 
 namespace cholesky::gpu {

@@ -2,6 +2,7 @@
 // codelet has that and nothing else, no function for the host. Where no such GPU is it says so, and does nothing.
 #include "../example.hpp"
 
+#include <cstring>
 #include <numeric>
 #include <span>
 

@@ -3,6 +3,7 @@
 // The steps of a submission stand in submit_any(): the fields are checked and written to a record, then the record is
 // linked and sent under the submission right.
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "base/last_error.hpp"

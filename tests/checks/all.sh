@@ -139,6 +139,7 @@ else
   stage "tests release" tests_of release
   stage "storm" storm
   [ -n "$full" ] && stage "storm mutations" tests/storm/mutations.py
+  stage "clang" tests/checks/clang_syntax.py build/release
   stage "stranger" tests/checks/stranger.sh build/release
   stage "old examples" tests/checks/old_examples.sh build/release
   stage "snippets" tests/checks/snippets.py build/release

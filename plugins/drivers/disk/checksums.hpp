@@ -9,6 +9,7 @@
 #pragma once
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <unordered_map>

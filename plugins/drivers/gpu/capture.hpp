@@ -4,6 +4,7 @@
 // Ops are recorded on a separate stream. The queue's own stream is never under capture, so polls, callbacks and waits of other
 // queues are unaffected. A Graph belongs to its device, which releases it at close() at the latest.
 #pragma once
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>

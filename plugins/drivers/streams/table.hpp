@@ -6,6 +6,7 @@
 #include <consort/plugin/host.hpp>
 #include <consort/start.h>
 
+#include <cstring>
 #include <memory>
 
 #include "queue.hpp"

@@ -5,6 +5,7 @@
 #include <consort/layer.h>
 
 #include <cerrno>
+#include <cstring>
 #include <thread>
 
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include "own_address.hpp"

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include <bit>
+#include <cstring>
 
 #include "endpoint.hpp"
 

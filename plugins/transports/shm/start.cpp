@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "copies.hpp"
 #include "names.hpp"

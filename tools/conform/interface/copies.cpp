@@ -1,5 +1,6 @@
 // Runs: the bytes that a copy of a datum moves.
 #include <algorithm>
+#include <cstring>
 #include "layout.hpp"
 
 namespace conform {

@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 namespace conform {

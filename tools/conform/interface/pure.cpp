@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "layout.hpp"

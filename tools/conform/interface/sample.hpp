@@ -3,6 +3,7 @@
 #pragma once
 #include <consort/interface.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>

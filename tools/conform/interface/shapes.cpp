@@ -1,4 +1,5 @@
 // Descriptions by an interface of a shape and a view: blocks, extents, arguments, sizes, text.
+#include <cstring>
 #include <ctime>
 #include <map>
 

@@ -3,6 +3,7 @@
 #include <consort/sparse.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "sample.hpp"
 

@@ -1,4 +1,5 @@
 // The fields of an interface's table, and whether its functions respect the given capacity.
+#include <cstring>
 #include <set>
 
 #include "layout.hpp"

@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <chrono>
+#include <cstring>
 #include <fstream>
 
 #include "conform/case.hpp"
