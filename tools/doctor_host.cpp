@@ -14,6 +14,7 @@
 
 #include "doctor.hpp"
 #include "hardware.hpp"
+#include "isolated_run.hpp"
 
 namespace tool {
 namespace {
@@ -65,8 +66,12 @@ bool is_program(const std::string &name) {
   return false;
 }
 
-// RTLD_NOLOAD would find only loaded libraries; the library is opened lazily and stays open.
-bool is_library(const char *name) { return dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) != nullptr; }
+// RTLD_NOLOAD would find only loaded libraries. A process of its own opens it: some install handlers of signals.
+bool is_library(const char *name) {
+  return ask_apart(kPluginSeconds, [&](const Teller &out) {
+           if (dlopen(name, RTLD_LAZY | RTLD_LOCAL)) out.tell("there");
+         }).text.starts_with("there");
+}
 
 }  // namespace
 
@@ -119,6 +124,10 @@ void look_at_libraries(Findings *out) {
       {"libcuda.so.1", "CUDA driver", "the driver cuda", ""},
       {"libamdhip64.so", "HIP runtime", "the driver hip", ""},
       {"libze_loader.so.1", "Level Zero loader", "the driver level_zero", ""},
+      {"libfabric.so.1", "libfabric", "the transport ofi", "libfabric1"},
+      {"libpmix.so.2", "PMIx", "ranks below Slurm and Open MPI", "libpmix2"},
+      {"libmpi.so.40", "Open MPI", "the transport mpi", "libopenmpi3"},
+      {"libmpich.so.12", "MPICH", "the transport mpi", "libmpich12"},
       {"librsvg-2.so.2", "librsvg", "pictures in PNG", "librsvg2-2"},
   };
   for (const auto &l : libraries) {
@@ -131,6 +140,7 @@ void look_at_libraries(Findings *out) {
       {{"c++", "g++", "clang++"}, "compiling plugins", "g++"},
       {{"cmake", nullptr, nullptr}, "building plugins", "cmake"},
       {{"ninja", "make", nullptr}, "building plugins", "ninja-build"},
+      {{"ssh", nullptr, nullptr}, "ranks on other machines", "openssh-client"},
   };
   for (const auto &p : programs) {
     std::string found;
