@@ -113,6 +113,8 @@ BLOCKS = {
     **{app: (lambda rows: markdown(*factor.table(rows)), factor.pictures) for app in factor.NAMES},
     "memory": (lambda rows: markdown(*cases.table(rows, True)), None),
     "network": (network_tables, network.pictures),
+    "network-chain": (network_tables, None),
+    "network-cholesky": (network_tables, None),
     "placement": (lambda rows: markdown(*placement.table(rows)), None),
 }
 FILES = {"front": "micro"}  # whose figures a block has, where it is not its own name
