@@ -145,6 +145,7 @@ class TheChannel final : public Channel {
       out[n++] = done_of(whose_[static_cast<size_t>(ended_[taken_])], s, !has_codes_ || s.MPI_ERROR == MPI_SUCCESS);
     }
     if (taken_ == found_) drop_ended();
+    if (!arrived_) return n;
     size_t told = 0;
     for (; n < out.size() && !found_ && told < arrived_; ++told) out[n++] = done_of(packets_[told].whose, packets_[told].status, true);
     packets_.erase(packets_.begin(), packets_.begin() + static_cast<ptrdiff_t>(told));
