@@ -1,4 +1,5 @@
-// Messages by MPI's own calls: MPI_Isend, MPI_Irecv, MPI_Waitall.
+// Messages by MPI's own calls: MPI_Isend, MPI_Irecv, MPI_Waitall. MPI is started for calls of several threads, as by the
+// transport.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include "exchange.hpp"
@@ -40,7 +41,7 @@ private:
 
 int main(int argc, char **argv) {
   int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
   network::Options o = network::options(argc, argv);
   o.transport = "mpi";
   int status = 0;
