@@ -58,8 +58,8 @@ class OfiListener : public testing::Test {
     }
     return false;
   }
-  void look() {  // the transport looks at its sockets at one poll of eight
-    for (int i = 0; i < 40; ++i) low_.poll();
+  void look() {  // the transport looks at its sockets at one poll of 32
+    for (int i = 0; i < 160; ++i) low_.poll();
   }
   void connect_early() {  // rank 0 does not expect rank 1 yet
     ASSERT_EQ(high_.connect(low_), CONSORT_OK) << high_.host().failure();
