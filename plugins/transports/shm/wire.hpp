@@ -17,7 +17,7 @@ constexpr uint16_t kVersion = 1;
 constexpr uint32_t kShort = 1024;   // longest message that is carried in a record
 constexpr uint32_t kInline = 256;   // longest PUT that is carried in a record, and longest INLINE message
 constexpr uint32_t kChunk = 8192;   // bytes of a kData
-constexpr uint32_t kAhead = 4;      // chunks asked for before the first has come
+constexpr uint32_t kAhead = 8;      // chunks asked for before the first has come
 constexpr uint32_t kMostDepth = 4096;
 
 enum Kind : uint16_t {
