@@ -72,6 +72,8 @@ struct RunOptions {
   uint32_t ranks = 1;
   std::string transport;                  // "": as set by the program or by default
   std::string hosts, ssh, remote;         // machines; the command that reaches them; the path of this command there
+  std::string checkpoint;                 // folder; "": none
+  uint32_t restarts = 0;
   bool unbound = false;
   std::vector<std::string> program;
 };

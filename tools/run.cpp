@@ -1,7 +1,8 @@
 // run.cpp — `consort run`: starts one program as several ranks of a job on this machine, and watches over them.
 //
 // A rank learns its number and the job's folder from the environment (docs/distribute.md). Signals go to all ranks. A rank
-// that fails is named with its host; the other ranks learn of it by their transport and go on, or end by themselves.
+// that fails is named with its host; the other ranks learn of it by their transport and go on, or end by themselves. With
+// --restarts they are ended, and the job starts again with a new folder: the program finds its last checkpoint.
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 #include "commands.hpp"
@@ -26,7 +28,8 @@ namespace {
 
 class Job {
  public:
-  explicit Job(const RunOptions &options) : options_(options), ranks_(options.ranks), host_(this_host()) {
+  // may_restart: it may start again after this time.
+  Job(const RunOptions &options, bool may_restart) : options_(options), may_restart_(may_restart), ranks_(options.ranks), host_(this_host()) {
     sigset_t taken;
     sigemptyset(&taken);
     for (const int s : kForwarded) sigaddset(&taken, s);
@@ -60,6 +63,8 @@ class Job {
     }
     return status_;
   }
+  // A rank was killed, and neither the user nor a rank asked for the end.
+  bool wants_restart() const { return may_restart_ && was_killed_ && !was_told_; }
 
  private:
   static constexpr int kGraceMs = 2000;  // from SIGTERM to SIGKILL, after a rank asked for the end of the job
@@ -81,6 +86,8 @@ class Job {
       if (got.ssi_signo == SIGCHLD) reap();
       // The terminal has sent it to all processes of its group.
       else if (got.ssi_code != SI_KERNEL) send(static_cast<int>(got.ssi_signo));
+      const bool asks_for_end = got.ssi_signo == SIGINT || got.ssi_signo == SIGTERM || got.ssi_signo == SIGHUP || got.ssi_signo == SIGQUIT;
+      was_told_ |= asks_for_end;
     }
   }
 
@@ -102,6 +109,11 @@ class Job {
     if (!status_) status_ = status;
     complain("rank " + std::to_string(rank) + " of " + std::to_string(ranks_.size()) + " on host " + host_ + " (process " +
              std::to_string(process) + ") " + text);
+    if (!WIFSIGNALED(how) || is_ending_) return;
+    was_killed_ = true;
+    if (!wants_restart()) return;
+    is_ending_ = true;  // the others cannot go on without it
+    send(SIGTERM), send(SIGCONT);
   }
 
   void read_changes() {
@@ -112,19 +124,20 @@ class Job {
     const std::string why = folder_.abort_text();
     if (why.empty()) return;
     complain("the job is ended: " + printable(why));
-    is_ending_ = true;
+    is_ending_ = was_told_ = true;
     if (!status_) status_ = 1;
     send(SIGTERM);
   }
 
   const RunOptions &options_;
+  const bool may_restart_;
   const JobFolder folder_;
   std::vector<pid_t> ranks_;              // 0: has ended
   const std::string host_;
   sigset_t before_;
   int signals_ = -1, changes_ = -1, status_ = 0;
   uint32_t running_ = 0;
-  bool is_ending_ = false;
+  bool is_ending_ = false, was_killed_ = false, was_told_ = false;
 };
 
 }  // namespace
@@ -133,7 +146,14 @@ int run_ranks(const Settings &settings, const RunOptions &options) {
   for (const std::string &assignment : settings.assignments) set_from(assignment);
   if (!settings.file.empty()) set_variable("CONSORT_CONFIG", settings.file);
   if (settings.loud) set_variable("CONSORT_LOG", "info");
-  return options.hosts.empty() ? Job(options).run() : run_on_hosts(options);
+  if (!options.checkpoint.empty()) set_variable("CONSORT_CHECKPOINT", std::filesystem::absolute(options.checkpoint));
+  if (!options.hosts.empty()) return run_on_hosts(options);
+  for (uint32_t restarts = 0;; ++restarts) {
+    Job job(options, restarts < options.restarts);
+    const int status = job.run();
+    if (!job.wants_restart()) return status;
+    complain("the job starts again (restart " + std::to_string(restarts + 1) + " of " + std::to_string(options.restarts) + ")");
+  }
 }
 
 }  // namespace tool

@@ -66,6 +66,7 @@ Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c) : DataManagement(n, std:
   set_graph_kinds(kinds);
   set_replay_kinds(kinds);
   set_message_kind(kinds);
+  set_checkpoint_kind(kinds);
   window_wait = make_window_wait();
   put_off_ends = make_put_off_ends();
   idle_stepper = &idle_pump;
@@ -209,6 +210,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
 
 Runtime::~Runtime() {
   idle_pump.end();
+  checkpoints.reset();
   job.reset();  // the other ranks are told
   stopping.store(true, std::memory_order_seq_cst);
   for (auto &w : executors) w->tell_threads_to_stop();

@@ -300,7 +300,7 @@ consort_status submit_message(TaskGraph &rt, ThreadState &thread, const MessageT
     return set_error(CONSORT_E_STALE, "the group was destroyed: its handle is stale");
   Task *t = thread.take_lent();
   if (!t) return no_memory();
-  blank_special(t, TaskKind::kMessage);
+  blank_special(t, m.kind);
   t->pub.flags |= CONSORT_TK_INTERNAL;
   std::memcpy(t->payload + m.own_at, &m.own, sizeof m.own);
   SubmissionDraft draft(rt, thread, t);

@@ -21,7 +21,7 @@ consort_status submit_special(TaskGraph &, ThreadState &, consort_data_id, uint3
                               TaskName *name = nullptr, consort_granted_fn *granted = nullptr, void *arg = nullptr,
                               const Turn *turn = nullptr) noexcept;
 
-// kMessage (remote/message.hpp): on one datum, or on none (a null handle). `own` is kept in its record, own_at bytes into
+// kMessage and kStored (remote/message.hpp, remote/checkpoints.hpp): on one datum, or on none (a null handle). `own` is kept in its record, own_at bytes into
 // the payload. Nothing cancels it.
 struct MessageTask {
   consort_data_id data;
@@ -31,6 +31,7 @@ struct MessageTask {
   void *done_arg;
   void *own;
   size_t own_at;
+  TaskKind kind = TaskKind::kMessage;
 };
 consort_status submit_message(TaskGraph &, ThreadState &, const MessageTask &, TaskName *name) noexcept;
 

@@ -86,7 +86,7 @@ const void *Memory::held_view(const Task &hold, const Datum &d) const noexcept {
 
 void Memory::end(ThreadState &thread, Task *t) noexcept {
   MemoryLock lock(parts_->mutex);
-  parts_->tasks.end(t, t->kind == TaskKind::kHold || t->kind == TaskKind::kMessage);
+  parts_->tasks.end(t, t->kind == TaskKind::kHold || t->kind == TaskKind::kMessage || t->kind == TaskKind::kStored);
   parts_->serve();
   parts_->release(thread, lock);
 }

@@ -72,6 +72,8 @@ constexpr consort_param keys[] = {
     {"ranks", "u32", "1", "1..4096", "processes of the job; set by consort run"},
     {"rendezvous", "string", "", nullptr, "private folder where the ranks of a job meet; set by consort run"},
     {"join_seconds", "u32", "30", "1..86400", "time in which all ranks must have joined their job"},
+    {"checkpoint", "string", "", nullptr, "folder of the checkpoints of a job, which all ranks share; set by consort run"},
+    {"checkpoint_driver", "string", CONSORT_DEFAULT_FILES, nullptr, "driver that keeps the files of checkpoints"},
     {"check", "bool", "false", nullptr, "obsolete, without effect: layers = \"checks\" checks thread tags"},
     {"log", "string", "warn", "error|warn|info|debug", "least severity of log messages"},
 };

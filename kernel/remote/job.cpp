@@ -49,6 +49,7 @@ const consort_boot *boot_service(Distribution &rt) noexcept {
 
 consort_status Job::join(Distribution &rt, const JobSettings &settings) noexcept try {
   std::unique_ptr<Job> job(new Job(rt));
+  auto checkpoints = std::make_unique<Checkpoints>(rt, *job);
   Job *none = nullptr;
   if (!rt.joining.compare_exchange_strong(none, job.get(), std::memory_order_acq_rel))
     return set_error(CONSORT_E_BUSY, "this runtime has joined a job already");
@@ -59,6 +60,7 @@ consort_status Job::join(Distribution &rt, const JobSettings &settings) noexcept
     return set_error(opened.error());
   }
   rt.job = std::move(job);
+  rt.checkpoints = std::move(checkpoints);
   rt.joined.store(rt.job.get(), std::memory_order_release);
   return CONSORT_OK;
 } catch (const std::bad_alloc &) {

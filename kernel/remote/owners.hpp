@@ -7,12 +7,15 @@
 
 #include <vector>
 
+#include "remote/wire.hpp"
+
 namespace consort {
 
 struct Owned {
   uint64_t data = 0;                      // the whole handle; 0: none
   uint64_t tag = 0;
   uint32_t owner = 0;
+  MessageKey::Class cls = MessageKey::kInferred;
   bool has_copy = false;                  // of another rank's datum: its contents here are current
   std::vector<uint64_t> holders;          // of one of this rank: bits of the ranks that have its current contents
 

@@ -105,11 +105,11 @@ class Moves {
  private:
   consort_status send(Owned &o, uint32_t to) {
     ThreadState *thread = rt_.this_thread();
-    return thread ? job_.send(*thread, {o.data}, to, MessageKey::kInferred, o.tag, {}, nullptr) : CONSORT_E_NOMEM;
+    return thread ? job_.send(*thread, {o.data}, to, o.cls, o.tag, {}, nullptr) : CONSORT_E_NOMEM;
   }
   consort_status receive(Owned &o, uint32_t from) {
     ThreadState *thread = rt_.this_thread();
-    return thread ? job_.receive(*thread, {o.data}, from, MessageKey::kInferred, o.tag, {}, nullptr) : CONSORT_E_NOMEM;
+    return thread ? job_.receive(*thread, {o.data}, from, o.cls, o.tag, {}, nullptr) : CONSORT_E_NOMEM;
   }
 
   Distribution &rt_;
@@ -275,6 +275,14 @@ static consort_status for_each(Job &job, const consort_data_id *data, uint32_t n
     for (uint32_t i = 0; i < n; ++i)
       if (const consort_status s = f(*job.owners.find(data[i])); s < 0) return s;
     return CONSORT_OK;
+  });
+}
+
+consort_status at_owners(Distribution &rt, Job &job, const consort_data_id *data, uint32_t n, uint32_t mode, AtOwner *f, void *arg) noexcept {
+  return for_each(job, data, n, [&](Owned &o) -> consort_status {
+    if (o.owner == job.rank())
+      if (const consort_status s = f(arg, o); s < 0) return s;
+    return writes(mode) ? Moves(rt, job).written(o, o.owner) : CONSORT_OK;
   });
 }
 

@@ -32,7 +32,9 @@ void Job::arrived_offer(uint32_t r, const Control &c, std::span<const std::byte>
     return connection_->cancel(m->id);
   }
   Arrived it{c, {payload.begin(), payload.end()}};
-  const MessageKey key{r, c.flags & Control::kExplicit ? MessageKey::kExplicit : MessageKey::kInferred, c.tag, c.number};
+  const MessageKey key{r, c.flags & Control::kExplicit ? MessageKey::kExplicit
+                          : c.flags & Control::kStored ? MessageKey::kStored
+                                                       : MessageKey::kInferred, c.tag, c.number};
   bool is_double;
   Message *const m = matching_.arrive(key, &it, &is_double);
   if (is_double) return lost(r, "has sent a message twice");

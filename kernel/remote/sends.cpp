@@ -9,6 +9,7 @@ namespace consort {
 void Job::offer(Message &m, Control c, std::span<const std::byte> payload) {
   c.kind = Control::kOffer;
   if (m.key.cls == MessageKey::kExplicit) c.flags |= Control::kExplicit;
+  if (m.key.cls == MessageKey::kStored) c.flags |= Control::kStored;
   c.tag = m.key.tag, c.number = m.key.number, c.id = m.id;
   send(m.key.peer, c, payload);
   connection_->flush();

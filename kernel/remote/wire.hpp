@@ -14,7 +14,7 @@ namespace consort {
 // Which of the messages between two ranks: the number-th one of that tag. Both sides count at submission.
 struct MessageKey {
   uint32_t peer = 0;
-  enum Class : uint8_t { kInferred, kExplicit } cls = kInferred;
+  enum Class : uint8_t { kInferred, kExplicit, kStored } cls = kInferred;  // kStored: of a checkpoint
   uint64_t tag = 0, number = 0;
   bool operator==(const MessageKey &) const = default;
 };
@@ -33,7 +33,8 @@ struct Control {
     kContiguous = 2, // kOffer: the sender's memory is one run. kGo: the contents are sent as they lie there
     kExplicit = 4,   // the class of the key
     kFailed = 8,     // there are no contents; `status` and a text
-    kConfirm = 16    // kOffer with a payload: the sender waits for kTaken
+    kConfirm = 16,   // kOffer with a payload: the sender waits for kTaken
+    kStored = 32     // the class of the key, without kExplicit
   };
   Kind kind = kCredit;
   uint16_t flags = 0;

@@ -76,7 +76,7 @@ namespace hold {
 inline constexpr uint8_t kWaiting = 0, kGranted = 1, kAbandoned = 2;
 }
 
-// Task kinds. Each has a table of functions (kinds.hpp). kEmpty to kMessage have no body.
+// Task kinds. Each has a table of functions (kinds.hpp). kEmpty to kStored have no body.
 enum class TaskKind : uint8_t {
   kPlain,        // runs the body of its codelet
   kEmpty,        // orders other tasks
@@ -87,6 +87,7 @@ enum class TaskKind : uint8_t {
   kDropCopies,   // ends a reduction whose copies are not needed (graph/reduction.hpp)
   kStep,         // of a plan (graph/partition_order.hpp)
   kMessage,      // to or from another rank (remote/message.hpp)
+  kStored,       // to or from a file of a checkpoint (remote/checkpoints.hpp)
   // -- of a recording (replay/recording.hpp) --
   kReplay,       // a replay as a whole, which has not begun
   kReplayBegun,  // a replay whose nodes run
@@ -94,7 +95,7 @@ enum class TaskKind : uint8_t {
   kLastNode,     // the node after all others
   kCarrier       // runs in place of all nodes (exec/native_graph.hpp)
 };
-inline constexpr size_t kTaskKinds = 14;
+inline constexpr size_t kTaskKinds = 15;
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
 inline constexpr uint8_t kMixed = 0xff;

@@ -9,6 +9,7 @@
 // all static and noexcept. Handles are wrapped. Functions without a handle are identified by slots: constant arrays of functions,
 // one for each slot number.
 #pragma once
+#include <consort/files.h>
 #include <consort/handles.h>
 #include <consort/start.h>
 #include <consort/nearby.h>
@@ -274,6 +275,11 @@ struct Extensions {
     const auto &n = *static_cast<Node<L> *>(self);
     return n.of.places->place ? n.of.places->place(n.inner, index, out, bytes) : CONSORT_E_UNSUPPORTED;
   }
+  // Its folders and files are the driver's own: only the first call needs the driver.
+  static consort_status open_folder(void *self, const char *path, uint32_t how, void **folder) {
+    const auto &n = *static_cast<Node<L> *>(self);
+    return n.of.inner_files->open_folder(n.inner, path, how, folder);
+  }
   static const void *get(void *self, const char *id) {
     static constexpr consort_places places = {sizeof(consort_places), 0, place};
     static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns, team_ns};
@@ -292,6 +298,12 @@ struct Extensions {
     if (std::strcmp(id, CONSORT_PLACES_ID) == 0 &&
         CONSORT_HAS(static_cast<const consort_places *>(theirs), consort_places, place))
       return n.of.places = static_cast<const consort_places *>(theirs), &places;
+    if (std::strcmp(id, CONSORT_FILES_ID) == 0 && CONSORT_HAS(static_cast<const consort_files_ops *>(theirs), consort_files_ops, list)) {
+      n.of.inner_files = static_cast<const consort_files_ops *>(theirs);
+      n.of.files = *n.of.inner_files;
+      n.of.files.size = sizeof n.of.files, n.of.files.open_folder = open_folder;
+      return &n.of.files;
+    }
     return nullptr;
   }
 };

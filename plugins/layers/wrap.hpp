@@ -31,6 +31,8 @@ struct Wrapped {
   const consort_nearby *nearby = nullptr;
   const consort_handles *handles = nullptr;
   const consort_places *places = nullptr;
+  const consort_files_ops *inner_files = nullptr;
+  consort_files_ops files{};  // the table that the host gets
   int slot = -1, interface_slot = -1;
   bool live = false;  // between init() and fini()
 

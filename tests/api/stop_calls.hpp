@@ -2,6 +2,7 @@
 #pragma once
 #include <consort/clock.h>
 #include <consort/contexts.h>
+#include <consort/checkpoint.h>
 #include <consort/distributed.h>
 #include <consort/formats.h>
 #include <consort/layouts.h>
@@ -269,6 +270,10 @@ inline const std::vector<StopCall> &stop_calls() {
       CONSORT_STOP_CALL("job_messages", (void)consort_job_join(s.rt, nullptr);
                         consort_message m = CONSORT_MESSAGE_INIT; m.data = s.vector; m.rank = 9;  // refused: no such rank
                         (void)consort_send(s.rt, &m, nullptr); return joined(consort_receive(s.rt, &m, nullptr));),
+      CONSORT_STOP_CALL("job_checkpoints", (void)consort_job_join(s.rt, nullptr); auto i = sized<consort_checkpoint_info>();
+                        (void)consort_checkpoint_found(s.rt, &i);  // refused: no folder is set
+                        consort_checkpoint_desc c = CONSORT_CHECKPOINT_INIT; (void)consort_checkpoint_save(s.rt, &c, nullptr);
+                        return joined(consort_checkpoint_restore(s.rt, nullptr, 0));),
       // -- the rest --
       CONSORT_STOP_CALL("set_scheduler", static std::atomic<uint32_t> turn{0}; static const char *const names[] = {"eager", "lws"};
                         return consort_runtime_set_scheduler(s.rt, names[turn.fetch_add(1) % 2]);),

@@ -29,7 +29,7 @@ numbers numeric optional ostream queue random ranges ratio regex scoped_allocato
 source_location span sstream stack stdexcept stop_token streambuf string string_view syncstream system_error thread tuple
 type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant vector version'''.split())
 SYSTEM = re.compile(r'(sys|linux|asm|arpa|netinet|bits)/\w+\.h|(assert|ctype|cxxabi|dirent|dlfcn|elf|errno|execinfo|fcntl|float|glob'
-                    r'|grp|immintrin|inttypes|limits|link|locale|malloc|math|poll|pthread|pwd|sched|semaphore|setjmp|signal'
+                    r'|arm_acle|grp|immintrin|inttypes|limits|link|locale|malloc|math|poll|pthread|pwd|sched|semaphore|setjmp|signal'
                     r'|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|syscall|time'
                     r'|uchar|unistd|wchar|x86intrin)\.h|sanitizer/\w+\.h|valgrind/\w+\.h')
 failures = {}

@@ -3,7 +3,7 @@
 // writes.
 #include <fcntl.h>
 
-#include "../../plugins/drivers/disk/crc32c.hpp"
+#include <consort/shared/crc32c.hpp>
 
 #include <set>
 
@@ -12,7 +12,7 @@
 namespace consort_test {
 namespace {
 
-using disk::Crc32c;
+using consort::shared::Crc32c;
 
 TEST(Crc32c, AgreesWithPublishedValues) {
   std::vector<unsigned char> ascending(32), ones(32, 0xff), zeros(32, 0);

@@ -60,6 +60,7 @@ CASES = {
                  '--rows 41 --cols 7 --bands 6 --steps 13'], True),
     'ring': (r'ring: \d+ turns on \d+ ranks, the token is \d+$', ['', '--turns 1', '--turns 300'], True),
     'diffusion': (r'bands on \d+ ranks, \d+ steps, largest error 0$', ['', '--n 1 --bands 1', '--n 37 --bands 9 --steps 21'], True),
+    'restart': (r'bands on \d+ ranks, steps \d+ to \d+, largest error 0$', ['', '--n 1 --bands 1', '--n 37 --bands 9 --steps 21'], True),
     'block_cyclic': (r'on \d+ x \d+ ranks, rank \d+ has \d+, largest error \S+$',
                      ['', '--n 1', '--n 8 --tile 9', '--n 131 --tile 17'], True),
     'nbody': (r'drift of momentum \S+, largest error \S+$',
@@ -68,7 +69,7 @@ CASES = {
 
 
 # Those that are for several ranks, too.
-RANKS = {'ring', 'diffusion', 'block_cyclic'}
+RANKS = {'ring', 'diffusion', 'restart', 'block_cyclic'}
 # Simulated devices, with a memory of their own, run the same functions as the CPU.
 AT_HOME = {'fork_join',  # its tasks wait in their bodies, which a device's must not
            'openmp_scal', 'regression'}  # teams, and measurements, of cores
@@ -246,6 +247,23 @@ class Example(unittest.TestCase):
                 self.assertRegex(done.stdout, re.compile(self.words, re.M))
                 on = re.search(r'on (\d+)(?: x (\d+))? ranks', done.stdout)
                 self.assertEqual(int(on[1]) * int(on[2] or 1), ranks)
+
+    def test_a_killed_job_goes_on_from_its_checkpoint(self):
+        consort = os.path.join(os.path.dirname(os.path.abspath(PROGRAM)), 'consort')
+        if NAME != 'restart' or not os.path.exists(consort):
+            return
+        for ranks, later in ((1, 7), (2, 4), (4, 2), (7, 1)):
+            with tempfile.TemporaryDirectory() as folder:
+                def go_on(ranks, *options):
+                    return subprocess.run([consort, 'run', '-n', str(ranks), '--checkpoint', os.path.join(folder, 'ck'), '--restarts', '1',
+                                           '--', PROGRAM, '--n', '500', *options], capture_output=True, text=True, timeout=120)
+                done = go_on(ranks, '--kill', '25')
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, rf'on {ranks} ranks, steps 20 to 50, largest error 0$')
+                self.assertRegex(done.stderr, rf'rank {ranks - 1} of {ranks} .* was killed by signal 9 [^\0]*starts again \(restart 1 of 1\)')
+                done = go_on(later, '--steps', '70')  # on another number of ranks
+                self.assertEqual((done.returncode, done.stderr), (0, ''), done.stdout)
+                self.assertRegex(done.stdout, rf'on {later} ranks, steps 50 to 70, largest error 0$')
 
     def test_a_policy_of_its_own_is_used_and_others_may_be(self):
         if NAME == 'scheduler':

@@ -53,6 +53,39 @@ TEST_F(Run, KilledRankIsNamedWithItsSignal) {
   EXPECT_TRUE(a.has("was killed by signal 9 (SIGKILL)")) << a.out;
 }
 
+// The first rank to end kills itself unless the file `again` is there, which says in which turn the job is.
+TEST_F(Run, KilledJobStartsAgain) {
+  const std::string turns = folder_ / "turns", kept = folder_ / "kept";
+  const std::string script = "test $CONSORT_RANK = 0 && echo $CONSORT_CHECKPOINT >> " + turns + "; "
+                             "test $CONSORT_RANK = 1 && test $(wc -l < " + turns + " || echo 0) -lt 3 && kill -9 $$; "
+                             "while [ $(wc -l < " + turns + ") -lt 3 ]; do sleep 0.01; done";
+  const Answer a = ranks("2", script, "--restarts 5 --checkpoint " + kept);
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("consort: rank 1 of 2 on host ") && a.has("was killed by signal 9 (SIGKILL)")) << a.out;
+  EXPECT_TRUE(a.has("consort: the job starts again (restart 1 of 5)")) << a.out;
+  EXPECT_TRUE(read_file(turns).starts_with(kept + "\n" + kept + "\n")) << read_file(turns);
+  EXPECT_TRUE(is_clean());
+}
+
+TEST_F(Run, RestartsAreCounted) {
+  const Answer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; sleep 10", "--restarts 2 --checkpoint x");
+  EXPECT_EQ(a.status, 128 + SIGKILL) << a.out;
+  EXPECT_TRUE(a.has("(restart 2 of 2)")) << a.out;
+  EXPECT_FALSE(a.has("(restart 3")) << a.out;
+}
+
+TEST_F(Run, ErrorsAndOwnEndsDoNotStartItAgain) {
+  const Answer error = ranks("2", "exit 7", "--restarts 2 --checkpoint x");
+  EXPECT_EQ(error.status, 7) << error.out;
+  EXPECT_FALSE(error.has("starts again")) << error.out;
+  const Answer told = ranks("1", "kill -TERM $PPID; sleep 10", "--restarts 2 --checkpoint x");
+  EXPECT_EQ(told.status, 128 + SIGTERM) << told.out;
+  EXPECT_FALSE(told.has("starts again")) << told.out;
+  const Answer wrong = run("run -n 2 --restarts 2 -- true");
+  EXPECT_EQ(wrong.status, 2) << wrong.out;
+  EXPECT_TRUE(wrong.has("--checkpoint")) << wrong.out;
+}
+
 TEST_F(Run, SignalReachesAllRanks) {
   const Answer a = ranks("2", "trap \"exit 5\" TERM; test $CONSORT_RANK = 1 && : > $CONSORT_RENDEZVOUS/up; "
                               "while [ ! -e $CONSORT_RENDEZVOUS/up ]; do sleep 0.01; done; "

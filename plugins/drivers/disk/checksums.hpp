@@ -7,6 +7,8 @@
 // in the same block cannot change the part meanwhile. The driver's contract excludes concurrent transfers of the same
 // bytes.
 #pragma once
+#include <consort/shared/crc32c.hpp>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -15,10 +17,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "crc32c.hpp"
 #include "file.hpp"
 
 namespace disk {
+
+using consort::shared::Crc32c;
 
 struct Mismatch {
   uint64_t at = 0, bytes = 0;  // position in the file; 0 bytes: none

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "device.hpp"
+#include "files.hpp"
 
 namespace disk {
 
@@ -101,6 +102,10 @@ struct Table {
   static uint32_t poll(void *q, consort_done *out, uint32_t max) noexcept { return queue(q).poll(out, max); }
   static int32_t event_fd(void *q) noexcept { return queue(q).fd(); }
   static consort_status arm(void *q) noexcept { return queue(q).arm(); }
+
+  static const void *get(void *, const char *id) noexcept {
+    return std::strcmp(id, CONSORT_FILES_ID) == 0 ? &Files<Maker>::ops : nullptr;
+  }
 
   static constexpr consort_driver_ops ops = {
       .size = sizeof(consort_driver_ops),

@@ -28,7 +28,7 @@ constexpr consort_plugin plugin = {
     .flags = CONSORT_PF_BY_NAME, .name = "disk_posix", .version = "0.1.0",
     .summary = "a space in a file: pread and pwrite on threads, through the page cache or around it", .license = "Apache-2.0",
     .params = params.data(), .nparams = params.size(), .reserved = 0,
-    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
 };
 
 }  // namespace

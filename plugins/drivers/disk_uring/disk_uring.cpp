@@ -42,7 +42,7 @@ constexpr consort_plugin plugin = {
     .flags = CONSORT_PF_BY_NAME, .name = "disk_uring", .version = "0.1.0",
     .summary = "a space in a file: io_uring with registered buffers, around the page cache", .license = "Apache-2.0",
     .params = params.data(), .nparams = params.size(), .reserved = 0,
-    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
 };
 
 }  // namespace

@@ -19,5 +19,8 @@
 #ifndef CONSORT_DEFAULT_TRANSPORT
 #define CONSORT_DEFAULT_TRANSPORT "shm" /* ranks on one machine */
 #endif
+#ifndef CONSORT_DEFAULT_FILES
+#define CONSORT_DEFAULT_FILES "disk_posix" /* files of checkpoints */
+#endif
 
 #endif

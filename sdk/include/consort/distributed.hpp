@@ -10,9 +10,11 @@
 // A failing call throws consort::Error. One thread at a time submits to the job. A Job must not outlive its Runtime.
 #ifndef CONSORT_DISTRIBUTED_HPP
 #define CONSORT_DISTRIBUTED_HPP
+#include <consort/checkpoint.h>
 #include <consort/consort.hpp>
 #include <consort/distributed.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +68,14 @@ struct Placed {
 };
 
 }  // namespace detail
+
+// A complete checkpoint, which a job found at its start.
+struct Checkpoint {
+  std::string name;                        // The application's.
+  uint64_t number = 0;                     // The application's: an iteration, say.
+  uint64_t serial = 0;                     // Counts the checkpoints of the folder.
+  uint32_t ranks = 0;                      // Of the job that wrote it.
+};
 
 // This rank of a job. The constructor joins it on all ranks; the runtime leaves it when it stops.
 class Job {
@@ -166,6 +176,40 @@ class Job {
   Task receive(const Data<V> &x, uint32_t from, uint64_t tag, Done done = {}) {
     return message(consort_receive, x.id(), from, tag, done);
   }
+  // The last complete checkpoint in the folder that `consort run --checkpoint` names. Empty: there is none.
+  std::optional<Checkpoint> checkpoint_found() const {
+    const consort_checkpoint_info i = checkpoint_info();
+    if (!i.serial) return std::nullopt;
+    return Checkpoint{i.name, i.number, i.serial, i.nranks};
+  }
+  std::string checkpoint_folder() const { return checkpoint_info().folder; }  // "": none is set.
+  // On all ranks: stores all data of the job as they are at this point of the sequence. The task ends when all are stored.
+  Task checkpoint(const std::string &name, uint64_t number) { return checkpoint(name, number, nullptr, 0); }
+  // Only these.
+  template <class... V>
+  Task checkpoint(const std::string &name, uint64_t number, const Data<V> &...data) {
+    const consort_data_id ids[] = {data.id()...};
+    return checkpoint(name, number, ids, sizeof...(data));
+  }
+  template <class V>
+  Task checkpoint(const std::string &name, uint64_t number, const std::vector<Data<V>> &data) {
+    const auto ids = ids_of(data);
+    return checkpoint(name, number, ids.data(), ids.size());
+  }
+  // On all ranks, before the first checkpoint: all data of the job get their contents in the checkpoint that was found.
+  void restore() { detail::check(consort_checkpoint_restore(rt_.c(), nullptr, 0)); }
+  // Only these.
+  template <class... V>
+  void restore(const Data<V> &...data) {
+    const consort_data_id ids[] = {data.id()...};
+    detail::check(consort_checkpoint_restore(rt_.c(), ids, sizeof...(data)));
+  }
+  template <class V>
+  void restore(const std::vector<Data<V>> &data) {
+    const auto ids = ids_of(data);
+    detail::check(consort_checkpoint_restore(rt_.c(), ids.data(), static_cast<uint32_t>(ids.size())));
+  }
+
   // Returns when all ranks have called it. Does not wait for tasks.
   void barrier() { detail::check(consort_job_barrier(rt_.c(), CONSORT_FOREVER)); }
   bool barrier_for(Timeout timeout) { return detail::in_time(consort_job_barrier(rt_.c(), timeout.ns())); }  // False: time ran out.
@@ -177,6 +221,19 @@ class Job {
     std::vector<consort_data_id> ids;
     for (const Data<V> &x : all) ids.push_back(x.id());
     return ids;
+  }
+  consort_checkpoint_info checkpoint_info() const {
+    consort_checkpoint_info i{};
+    i.size = sizeof i;
+    detail::check(consort_checkpoint_found(rt_.c(), &i));
+    return i;
+  }
+  Task checkpoint(const std::string &name, uint64_t number, const consort_data_id *data, size_t n) {
+    consort_checkpoint_desc d = CONSORT_CHECKPOINT_INIT;
+    d.data = data, d.n = static_cast<uint32_t>(n), d.name = name.c_str(), d.number = number;
+    consort_task_id id{};
+    detail::check(consort_checkpoint_save(rt_.c(), &d, &id));
+    return {rt_.c(), id};
   }
   using Submit = consort_status(consort_runtime *, const consort_message *, consort_task_id *);
   Task message(Submit *submit, consort_data_id x, uint32_t peer, uint64_t tag, const Done &done) {

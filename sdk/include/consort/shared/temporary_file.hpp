@@ -60,6 +60,8 @@ class TemporaryFile {
     }
     return true;
   }
+  // Returns when the disk has its bytes. False: errno says why.
+  bool sync() noexcept { return ::fsync(fd_) == 0; }
   // Gives it its place. False: errno says why. The lock is kept: a close() that reports late errors gets another
   // descriptor.
   bool rename() noexcept {

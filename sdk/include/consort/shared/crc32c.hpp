@@ -1,7 +1,8 @@
 // crc32c.hpp — CRC-32C (Castagnoli) of bytes: by the processor's instruction if it has one, else by tables.
 //
 // Chosen over xxh3 because it adds no dependency, x86-64 (SSE4.2) and AArch64 (CRC) have an instruction for it, and it
-// detects every error of up to 3 bits and every burst of up to 32 bits in a block. Stateless; any thread.
+// detects every error of up to 3 bits and every burst of up to 32 bits in a block. Used by drivers of disks for spilled
+// blocks, and by the kernel for checkpoints. Stateless; any thread.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -15,7 +16,7 @@
 #include <sys/auxv.h>
 #endif
 
-namespace disk {
+namespace consort::shared {
 
 class Crc32c {
  public:
@@ -118,4 +119,4 @@ class Crc32c {
   Four *four_;
 };
 
-}  // namespace disk
+}  // namespace consort::shared
