@@ -108,6 +108,7 @@ consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, i
   if (!known(*rt, task.v)) return no_task();
   return guarded([&]() -> consort_status {
     if (const consort_status s = wait_task(*rt, task.v, timeout_ns, flags); s < 0) return s;
+    if (rt->failures.empty()) [[likely]] return CONSORT_OK;
     const auto f = rt->failures.find(task.v);
     return f ? answer_failure(*f, flags) : CONSORT_OK;
   });

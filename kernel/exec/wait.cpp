@@ -38,8 +38,7 @@ consort_status wait_for(Execution &rt, const WaitCondition &goal, int64_t timeou
 
 namespace {
 
-consort_status may_wait(Execution &rt, const char *for_what) noexcept {
-  ThreadState *thread = rt.this_thread_if_any();
+consort_status may_wait(Execution &rt, ThreadState *thread, const char *for_what) noexcept {
   if (thread) mend_if_left(rt, *thread, __builtin_frame_address(0));
   if (on_a_device)
     return set_errorf(CONSORT_E_BUSY,
@@ -56,6 +55,10 @@ consort_status may_wait(Execution &rt, const char *for_what) noexcept {
                       "a completion callback must not wait for %s: submit a task that comes after it instead",
                       for_what);
   return CONSORT_OK;
+}
+
+consort_status may_wait(Execution &rt, const char *for_what) noexcept {
+  return may_wait(rt, rt.this_thread_if_any(), for_what);
 }
 
 consort_status answer(consort_status s, const std::string &what) {
@@ -138,8 +141,11 @@ consort_status wait_all(Execution &rt, int64_t timeout_ns, uint32_t flags) {
 }
 
 consort_status wait_task(Execution &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
-  if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
   ThreadState *thread = rt.this_thread_if_any();
+  if (const consort_status s = may_wait(rt, thread, "a task"); s < 0) return s;
+  if (thread && !thread->task && thread->lease && timeout_ns && !(flags & CONSORT_WAIT_NO_HELP) &&
+      !thread->nholds.load(std::memory_order_relaxed) && run_if_kept(*thread, name) && !rt.is_live(name))
+    return CONSORT_OK;
   if (thread && thread->task && thread->task->pub.id == name)
     return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
   WaitCondition goal{.rt = rt, .task = name, .call = call};
@@ -148,9 +154,6 @@ consort_status wait_task(Execution &rt, TaskName name, int64_t timeout_ns, uint3
     Group *g = rt.task_at(name)->group;
     if (g && g->parent.load(std::memory_order_relaxed) == thread->task->group) goal.group_of_task = g;
   }
-  if (thread && !thread->task && thread->lease && timeout_ns && !(flags & CONSORT_WAIT_NO_HELP) &&
-      !thread->nholds.load(std::memory_order_relaxed) && run_if_kept(*thread, name) && goal.reached())
-    return CONSORT_OK;
   return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
 }
 

@@ -7,20 +7,30 @@
 
 namespace consort {
 
-Frame::Frame(const Worker &w) : call{}, views(inline_views), args(inline_args) {
-  call.size = sizeof call;
-  call.unit = w.unit.desc.id;
-  call.worker = w.id;
-  call.rank = 0;
-  call.team = 1;
-  call.cpuset = w.unit.cpuset.empty() ? nullptr : w.unit.cpuset.data();
-  call.cpuset_words = static_cast<uint32_t>(w.unit.cpuset.size());
-  call.views = views;
-  call.args = args;
-  call.host = w.core.codelet_host->table();
-  call.barrier = [](const consort_call *) -> consort_status { return CONSORT_OK; };  // a team of one
-  call.team_id = CONSORT_NONE;
-}
+// All fields one by one: zeroing the call first is a string instruction, at each wait that runs a task.
+Frame::Frame(const Worker &w)
+    : call{.size = sizeof call,
+           .flags = 0,
+           .unit = w.unit.desc.id,
+           .worker = w.id,
+           .native_queue = nullptr,
+           .native_context = nullptr,
+           .views = inline_views,
+           .args = inline_args,
+           .nviews = 0,
+           .nargs = 0,
+           .rank = 0,
+           .team = 1,
+           .cpuset = w.unit.cpuset.empty() ? nullptr : w.unit.cpuset.data(),
+           .cpuset_words = static_cast<uint32_t>(w.unit.cpuset.size()),
+           .impl = 0,
+           .barrier = [](const consort_call *) -> consort_status { return CONSORT_OK; },  // a team of one
+           .user = nullptr,
+           .host = w.core.codelet_host->table(),
+           .team_id = CONSORT_NONE,
+           .reserved = 0},
+      views(inline_views),
+      args(inline_args) {}
 
 Frame::~Frame() {
   if (views != inline_views) std::free(views);
@@ -28,7 +38,10 @@ Frame::~Frame() {
 }
 
 void Frame::blank_more(uint32_t n) noexcept {
-  for (; blank_args < n; ++blank_args) args[blank_args] = {};
+  for (; blank_args < n; ++blank_args) {  // the rest is stored for each task
+    args[blank_args].addr = {};
+    args[blank_args].extent = 0;
+  }
 }
 
 bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
