@@ -53,11 +53,11 @@ TEST_F(Run, KilledRankIsNamedWithItsSignal) {
   EXPECT_TRUE(a.has("was killed by signal 9 (SIGKILL)")) << a.out;
 }
 
-// The first rank to end kills itself unless the file `again` is there, which says in which turn the job is.
+// Rank 1 counts its starts, and kills itself in the first two.
 TEST_F(Run, KilledJobStartsAgain) {
   const std::string turns = folder_ / "turns", kept = folder_ / "kept";
-  const std::string script = "test $CONSORT_RANK = 0 && echo $CONSORT_CHECKPOINT >> " + turns + "; "
-                             "test $CONSORT_RANK = 1 && test $(wc -l < " + turns + " || echo 0) -lt 3 && kill -9 $$; "
+  const std::string script = "test $CONSORT_RANK = 1 && echo $CONSORT_CHECKPOINT >> " + turns + "; touch " + turns + "; "
+                             "test $CONSORT_RANK = 1 && test $(wc -l < " + turns + ") -lt 3 && kill -9 $$; "
                              "while [ $(wc -l < " + turns + ") -lt 3 ]; do sleep 0.01; done";
   const Answer a = ranks("2", script, "--restarts 5 --checkpoint " + kept);
   EXPECT_EQ(a.status, 0) << a.out;
