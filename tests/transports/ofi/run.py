@@ -49,7 +49,11 @@ def ring(network):
 
 
 check('the token is' in ring('127.0.0.0/8'), 'a network: the address of this machine in it')
-check('the token is' in ring('::1/128'), 'a network of IPv6')
+addresses = Path('/proc/net/if_inet6')
+if addresses.exists() and '0' * 31 + '1 ' in addresses.read_text():
+    check('the token is' in ring('::1/128'), 'a network of IPv6')
+else:
+    print('skipped a network of IPv6, which this machine does not have')
 for network, word in (('203.0.113.0/24', 'has no address of this machine'), ('127.0.0.0/33', 'is no network'), ('127.0.0/8', 'is no network'),
                       ('127.0.0.0/', 'is no network'), ('localhost', 'is no address')):
     check(f'ofi.network = "{network}" {word}' in ring(network), f'{network}: {word}')
