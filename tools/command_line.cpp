@@ -105,12 +105,12 @@ CommandLine::CommandLine() {
   run = app.add_subcommand("run", "starts a program as several ranks, here or on other machines: run -n 4 -- PROGRAM ARGS");
   run->add_option("-n,--ranks", started.ranks, "number of processes")->required()->check(CLI::Range(1, 4096).description(""))->type_name("N");
   run->add_option("--transport", started.transport, "the transport between the ranks")->type_name("NAME");
-  CLI::Option *const hosts = run->add_option("--hosts", started.hosts, "machines that ssh reaches, each with the most ranks there: a:2,b:2")->type_name("HOST[:N],...");
+  run->add_option("--hosts", started.hosts, "machines that ssh reaches, each with the most ranks there: a:2,b:2")->type_name("HOST[:N],...");
   run->add_option("--ssh", started.ssh, "command that runs a command on a host; default: ssh")->type_name("COMMAND");
   run->add_option("--remote-consort", started.remote, "path of the consort command there; default: as here")->type_name("PATH");
   CLI::Option *const stored = run->add_option("--checkpoint", started.checkpoint, "folder of the job's checkpoints, which is made if it is missing")->type_name("FOLDER");
   run->add_option("--restarts", started.restarts, "how often the job starts again from its last checkpoint when a rank is killed; default: 0")
-      ->check(CLI::Range(0, 1000000).description(""))->type_name("N")->needs(stored)->excludes(hosts);
+      ->check(CLI::Range(0, 1000000).description(""))->type_name("N")->needs(stored);
   run->add_flag("--unbound", started.unbound, "every rank may use all cores; default: each has a share of its own");
   run->add_option("PROGRAM", started.program, "the program and its arguments, after --")->required()->expected(-1);
   part = app.add_subcommand("run-part", "the ranks of a job on this machine, for a launcher on another one")->group("");

@@ -78,7 +78,11 @@ struct RunOptions {
   std::vector<std::string> program;
 };
 int run_ranks(const Settings &, const RunOptions &);  // returns the status of the first rank that failed
-int run_on_hosts(const RunOptions &);                 // the same, of ranks on several machines
+struct Run {
+  int status;
+  bool wants_restart;                     // a rank was killed, and neither the user nor a rank asked for the end
+};
+Run run_on_hosts(const RunOptions &, bool may_restart);  // once, of ranks on several machines
 int run_part();                                       // the ranks of a machine
 int run_why_not(Settings &, const std::string &name, bool json);
 int run_sched_explain(Settings &, bool json);

@@ -135,13 +135,16 @@ PartFile part_file_of(std::string_view bytes) {
   return f;
 }
 
-std::string encoded(const RankEnd &e) { return BodyWriter().number(e.rank).number(e.status).text(e.words).take(); }
+std::string encoded(const RankEnd &e) { return BodyWriter().number(e.rank).number(e.status).number(e.was_killed).text(e.words).take(); }
 
 RankEnd rank_end_of(std::string_view bytes) {
   BodyReader r(bytes);
   RankEnd e;
-  e.rank = r.number(), e.status = r.number(), e.words = r.text();
+  e.rank = r.number(), e.status = r.number();
+  const uint32_t killed = r.number();
+  e.was_killed = killed == 1, e.words = r.text();
   r.end();
+  if (killed > 1) throw std::runtime_error("the end of a rank makes no sense");
   return e;
 }
 

@@ -58,6 +58,7 @@ PartFile part_file_of(std::string_view);  // a name that may be written into a j
 
 struct RankEnd {
   uint32_t rank = 0, status = 0;
+  bool was_killed = false;                // by a signal
   std::string words;
 };
 std::string encoded(const RankEnd &);

@@ -140,6 +140,12 @@ class Job {
   bool is_ending_ = false, was_killed_ = false, was_told_ = false;
 };
 
+Run run_here(const RunOptions &options, bool may_restart) {
+  Job job(options, may_restart);
+  const int status = job.run();
+  return {status, job.wants_restart()};
+}
+
 }  // namespace
 
 int run_ranks(const Settings &settings, const RunOptions &options) {
@@ -147,11 +153,10 @@ int run_ranks(const Settings &settings, const RunOptions &options) {
   if (!settings.file.empty()) set_variable("CONSORT_CONFIG", settings.file);
   if (settings.loud) set_variable("CONSORT_LOG", "info");
   if (!options.checkpoint.empty()) set_variable("CONSORT_CHECKPOINT", std::filesystem::absolute(options.checkpoint));
-  if (!options.hosts.empty()) return run_on_hosts(options);
   for (uint32_t restarts = 0;; ++restarts) {
-    Job job(options, restarts < options.restarts);
-    const int status = job.run();
-    if (!job.wants_restart()) return status;
+    const bool may_restart = restarts < options.restarts;
+    const Run run = options.hosts.empty() ? run_here(options, may_restart) : run_on_hosts(options, may_restart);
+    if (!run.wants_restart) return run.status;
     complain("the job starts again (restart " + std::to_string(restarts + 1) + " of " + std::to_string(options.restarts) + ")");
   }
 }

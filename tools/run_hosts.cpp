@@ -80,8 +80,9 @@ struct Host {
 
 class HostsJob {
  public:
-  explicit HostsJob(const RunOptions &options)
-      : options_(options), identity_(JobIdentity::make()), has_ended_(options.ranks) {
+  // may_restart: it may start again after this time.
+  HostsJob(const RunOptions &options, bool may_restart)
+      : options_(options), may_restart_(may_restart), identity_(JobIdentity::make()), has_ended_(options.ranks) {
     sigset_t taken;
     sigemptyset(&taken);
     for (const int s : kForwarded) sigaddset(&taken, s);
@@ -122,6 +123,8 @@ class HostsJob {
     while (std::any_of(hosts_.begin(), hosts_.end(), [](const Host &h) { return !h.is_over; })) step();
     return status_;
   }
+  // A rank was killed or lost, and neither the user nor a rank asked for the end.
+  bool wants_restart() const { return may_restart_ && was_killed_ && !was_told_; }
 
  private:
   void connect(Host &h) {
@@ -187,7 +190,7 @@ class HostsJob {
         const RankEnd e = rank_end_of(f.body);
         if (!has(h, e.rank) || has_ended_[e.rank]) throw std::runtime_error("it tells the end of a rank that it does not have");
         has_ended_[e.rank] = true, --h.running;
-        rank_ended(h, e.rank, static_cast<int>(e.status), printable(e.words));
+        rank_ended(h, e.rank, static_cast<int>(e.status), e.was_killed, printable(e.words));
         break;
       }
       default: throw std::runtime_error("it has sent what a launcher sends");
@@ -212,18 +215,26 @@ class HostsJob {
     published_.push_back(file);
   }
 
-  void rank_ended(const Host &h, uint32_t rank, int status, const std::string &words) {
+  void rank_ended(const Host &h, uint32_t rank, int status, bool was_killed, const std::string &words) {
     if (!status) return;
     if (!status_) status_ = status;
     complain("rank " + std::to_string(rank) + " of " + std::to_string(options_.ranks) + " on host " + printable(h.share.host) + " " + words);
+    if (!was_killed || is_ending_) return;
+    was_killed_ = true;
+    if (wants_restart()) end_ranks();     // the others cannot go on without it
+  }
+
+  void end_ranks() {
+    is_ending_ = true;
+    for (const int signal : {SIGTERM, SIGCONT}) tell_all(FrameKind::kSignal, encoded(static_cast<uint32_t>(signal)));
   }
 
   void end_job(const std::string &why) {
     if (is_ending_) return;
     complain("the job is ended: " + printable(why));
-    is_ending_ = true;
+    was_told_ = true;
     if (!status_) status_ = 1;
-    tell_all(FrameKind::kSignal, encoded(uint32_t{SIGTERM}));
+    end_ranks();
   }
 
   // words: how its ssh has ended, or why it was disconnected.
@@ -245,7 +256,7 @@ class HostsJob {
     for (uint32_t rank = h.share.first; rank < h.share.first + h.share.count; ++rank) {
       if (has_ended_[rank]) continue;
       has_ended_[rank] = true;
-      rank_ended(h, rank, kLostStatus, "is lost");
+      rank_ended(h, rank, kLostStatus, true, "is lost");
       publish({std::to_string(rank) + ".ended", "was on host " + h.share.host + ", which is lost,"}, &h);
     }
     h.running = 0;
@@ -262,6 +273,7 @@ class HostsJob {
       if (got.ssi_signo == SIGCHLD) reap();
       else tell_all(FrameKind::kSignal, encoded(got.ssi_signo));
       const bool is_end = got.ssi_signo == SIGINT || got.ssi_signo == SIGTERM || got.ssi_signo == SIGQUIT || got.ssi_signo == SIGHUP;
+      was_told_ |= is_end;
       if (is_end)                         // machines that are still being connected have no rank yet
         for (Host &h : hosts_)
           if (!h.has_greeted && !h.is_over) h.is_over = true, h.channel.reset(), status_ = status_ ? status_ : 128 + static_cast<int>(got.ssi_signo);
@@ -296,6 +308,7 @@ class HostsJob {
   }
 
   const RunOptions &options_;
+  const bool may_restart_;
   const JobIdentity identity_;
   std::vector<std::string> environment_;
   std::vector<Host> hosts_;
@@ -304,11 +317,15 @@ class HostsJob {
   sigset_t before_;
   int signals_ = -1, status_ = 0;
   uint32_t untaken_ = 0;
-  bool is_ending_ = false, input_is_open_ = true;
+  bool is_ending_ = false, was_killed_ = false, was_told_ = false, input_is_open_ = true;
 };
 
 }  // namespace
 
-int run_on_hosts(const RunOptions &options) { return HostsJob(options).run(); }
+Run run_on_hosts(const RunOptions &options, bool may_restart) {
+  HostsJob job(options, may_restart);
+  const int status = job.run();
+  return {status, job.wants_restart()};
+}
 
 }  // namespace tool

@@ -184,7 +184,7 @@ class Part {
       folder_.note_end(static_cast<int>(rank), words_of_end(how));
       send_files();                       // what it has published goes ahead of its end
       const std::string words = "(process " + std::to_string(p) + ") " + words_of_end(how);
-      launcher_.send(FrameKind::kEnd, encoded(RankEnd{rank, static_cast<uint32_t>(status_of_end(how)), words}));
+      launcher_.send(FrameKind::kEnd, encoded(RankEnd{rank, static_cast<uint32_t>(status_of_end(how)), WIFSIGNALED(how), words}));
     }
   }
 
@@ -206,11 +206,12 @@ class Part {
 };
 
 PartStart wait_for_start(Channel &launcher) {
-  for (Frame f; !launcher.has_ended() || launcher.frames().next(&f);) {
+  for (Frame f;;) {
     if (launcher.frames().next(&f)) {
       if (f.kind != FrameKind::kStart) throw std::runtime_error("the launcher does not begin with a start");
       return part_start_of(f.body);
     }
+    if (launcher.has_ended()) break;
     std::vector<pollfd> what;
     launcher.add_to(&what);
     if (poll(what.data(), what.size(), kStartMs) == 0) break;
@@ -227,7 +228,6 @@ int run_part() {
   sigset_t blocked, before;
   sigemptyset(&blocked);
   for (const int s : {SIGPIPE, SIGCHLD}) sigaddset(&blocked, s);
-  for (const int s : kEndOfPart) sigaddset(&blocked, s);
   sigprocmask(SIG_BLOCK, &blocked, &before);
   const int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (in < 0 || out < 0) throw system_error("no standard input or output");
@@ -235,6 +235,8 @@ int run_part() {
   Channel launcher(in, out);
   launcher.send_raw(kGreeting);
   const PartStart start = wait_for_start(launcher);
+  for (const int s : kEndOfPart) sigaddset(&blocked, s);  // there is something to clean up from here on
+  sigprocmask(SIG_BLOCK, &blocked, nullptr);
   return Part(launcher, start, before).run();
 }
 

@@ -153,6 +153,21 @@ TEST_F(RunHosts, RankMayAskForTheEndOfTheJob) {
   EXPECT_TRUE(a.has("the job is ended: no sense") && a.has("was killed by signal 9")) << a.out;
 }
 
+TEST_F(RunHosts, JobStartsAgainWhenARankIsKilledOrAMachineIsLost) {
+  const std::string log = folder_ / "log";
+  // The first time rank 1 is killed, the second time its machine is lost.
+  const std::string script = "echo $CONSORT_RANK >> " + log + "; test $CONSORT_RANK = 1 || exec sleep 1000; n=$(grep -c 1 " + log + "); "
+                             "test $n = 1 && kill -9 $$; test $n = 2 && kill -9 $PPID; kill -TERM $(cat " + (folder_ / "zero") + ")";
+  const std::string zero = "test $CONSORT_RANK = 0 && echo $$ > " + (folder_ / "zero") + "; ";
+  const Answer a = ranks("2", "a,b", zero + script, "--restarts 5 --checkpoint " + (folder_ / "kept"));
+  EXPECT_EQ(a.status, 128 + SIGTERM) << a.out;
+  EXPECT_TRUE(a.has("the job starts again (restart 1 of 5)") && a.has("(restart 2 of 5)")) << a.out;
+  EXPECT_TRUE(a.has("was killed by signal 9 (SIGKILL)") && a.has("host b is lost")) << a.out;
+  const Answer error = ranks("2", "a,b", "exit 7", "--restarts 2 --checkpoint x");
+  EXPECT_EQ(error.status, 7) << error.out;
+  EXPECT_FALSE(error.has("starts again")) << error.out;
+}
+
 TEST_F(RunHosts, KilledLauncherLeavesNothing) {
   (void)ranks("2", "a,b", "test $CONSORT_RANK = 0 && kill -9 $(cut -d\" \" -f4 /proc/$PPID/stat); exec sleep 100");
   EXPECT_TRUE(is_clean());

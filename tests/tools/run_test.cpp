@@ -68,7 +68,7 @@ TEST_F(Run, KilledJobStartsAgain) {
 }
 
 TEST_F(Run, RestartsAreCounted) {
-  const Answer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; sleep 10", "--restarts 2 --checkpoint x");
+  const Answer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; exec sleep 10", "--restarts 2 --checkpoint x");
   EXPECT_EQ(a.status, 128 + SIGKILL) << a.out;
   EXPECT_TRUE(a.has("(restart 2 of 2)")) << a.out;
   EXPECT_FALSE(a.has("(restart 3")) << a.out;
@@ -78,7 +78,7 @@ TEST_F(Run, ErrorsAndOwnEndsDoNotStartItAgain) {
   const Answer error = ranks("2", "exit 7", "--restarts 2 --checkpoint x");
   EXPECT_EQ(error.status, 7) << error.out;
   EXPECT_FALSE(error.has("starts again")) << error.out;
-  const Answer told = ranks("1", "kill -TERM $PPID; sleep 10", "--restarts 2 --checkpoint x");
+  const Answer told = ranks("1", "kill -TERM $PPID; exec sleep 10", "--restarts 2 --checkpoint x");
   EXPECT_EQ(told.status, 128 + SIGTERM) << told.out;
   EXPECT_FALSE(told.has("starts again")) << told.out;
   const Answer wrong = run("run -n 2 --restarts 2 -- true");
