@@ -68,7 +68,7 @@ TEST_F(Run, KilledJobStartsAgain) {
 }
 
 TEST_F(Run, RestartsAreCounted) {
-  const Answer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; exec sleep 10", "--restarts 2 --checkpoint x");
+  const Answer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; exec sleep 1", "--restarts 2 --checkpoint x");
   EXPECT_EQ(a.status, 128 + SIGKILL) << a.out;
   EXPECT_TRUE(a.has("(restart 2 of 2)")) << a.out;
   EXPECT_FALSE(a.has("(restart 3")) << a.out;
