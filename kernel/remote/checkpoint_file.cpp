@@ -10,13 +10,13 @@ namespace consort {
 namespace {
 
 constexpr std::string_view kPartMark = "CONSPART", kManifestMark = "CONSCKPT", kTrailMark = "CONSEND\n";
-constexpr uint8_t kVersion = 1, kOrder = std::endian::native == std::endian::little ? 1 : 2;
+constexpr uint8_t kFileVersion = 1, kOrder = std::endian::native == std::endian::little ? 1 : 2;
 constexpr uint64_t kLeastEntry = 29;      // bytes of an entry of the index with an empty name
 constexpr uint32_t kMostRanks = 4096;
 
-class Writer {
+class FileWriter {
  public:
-  explicit Writer(std::string_view mark = {}) : out_(mark) {}
+  explicit FileWriter(std::string_view mark = {}) : out_(mark) {}
   void put(uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) out_ += static_cast<char>(value >> (8 * i));
   }
@@ -32,9 +32,9 @@ class Writer {
 };
 
 // Beyond the end everything is zero, and is_good() is false.
-class Reader {
+class FileReader {
  public:
-  explicit Reader(std::string_view in) noexcept : in_(in) {}
+  explicit FileReader(std::string_view in) noexcept : in_(in) {}
   uint64_t get(size_t bytes) noexcept {
     uint64_t value = 0;
     const std::string_view got = take(bytes);
@@ -63,20 +63,20 @@ bool is_plain(std::string_view name) noexcept {
 }
 
 // Mark, version and order of the machine that wrote it.
-bool read_mark(Reader &r, std::string_view mark, std::string *why) {
+bool read_mark(FileReader &r, std::string_view mark, std::string *why) {
   if (r.take(mark.size()) != mark) return refuse(why, "it is no file of a checkpoint, or was changed");
   const uint64_t version = r.get(1), order = r.get(1), none = r.get(2);
-  if (version != kVersion) return *why = "it is of version " + std::to_string(version) + ", this library reads 1", false;
+  if (version != kFileVersion) return *why = "it is of version " + std::to_string(version) + ", this library reads 1", false;
   if (order != kOrder) return refuse(why, "it was written on a machine with another byte order");
   return r.is_good() && !none ? true : refuse(why, "it was changed");
 }
 
-void put_entry(Writer &w, const SavedDatum &d) {
+void put_entry(FileWriter &w, const SavedDatum &d) {
   w.put(d.tag, 8), w.put(d.offset, 8), w.put(d.bytes, 8), w.put(d.sum, 4);
   w.put_name(d.layout);
 }
 
-SavedDatum get_entry(Reader &r) {
+SavedDatum get_entry(FileReader &r) {
   SavedDatum d;
   d.tag = r.get(8), d.offset = r.get(8), d.bytes = r.get(8);
   d.sum = static_cast<uint32_t>(r.get(4));
@@ -108,15 +108,15 @@ uint64_t Manifest::bytes() const noexcept {
 }
 
 std::string encode(const PartHead &h) {
-  Writer w(kPartMark);
-  w.put(kVersion, 1), w.put(kOrder, 1), w.put(0, 2);
+  FileWriter w(kPartMark);
+  w.put(kFileVersion, 1), w.put(kOrder, 1), w.put(0, 2);
   w.put(h.rank, 4), w.put(h.job, 8), w.put(h.serial, 8), w.put(0, 4);
   w.put_sum();
   return w.take();
 }
 
 bool decode(std::string_view in, PartHead *out, std::string *why) {
-  Reader r(in);
+  FileReader r(in);
   if (!read_mark(r, kPartMark, why)) return false;
   out->rank = static_cast<uint32_t>(r.get(4));
   out->job = r.get(8), out->serial = r.get(8);
@@ -126,22 +126,22 @@ bool decode(std::string_view in, PartHead *out, std::string *why) {
 }
 
 std::string encode_index(const std::vector<SavedDatum> &data) {
-  Writer w;
+  FileWriter w;
   for (const SavedDatum &d : data) put_entry(w, d);
   return w.take();
 }
 
 std::string encode_trail(uint64_t index_at, std::string_view index) {
-  Writer w;
+  FileWriter w;
   w.put(index_at, 8), w.put(checksum(index), 4);
   std::string trail = w.take();
-  Writer sum;
+  FileWriter sum;
   sum.put(checksum(trail), 4);
   return trail + sum.take() + std::string(kTrailMark);
 }
 
 bool decode_trail(std::string_view in, uint64_t file_bytes, uint64_t *index_at, uint64_t *index_bytes, uint32_t *sum, std::string *why) {
-  Reader r(in);
+  FileReader r(in);
   *index_at = r.get(8);
   *sum = static_cast<uint32_t>(r.get(4));
   const uint64_t own = r.get(4);
@@ -155,7 +155,7 @@ bool decode_trail(std::string_view in, uint64_t file_bytes, uint64_t *index_at, 
 
 bool decode_index(std::string_view in, uint32_t sum, uint64_t index_at, uint32_t rank, std::vector<SavedDatum> *out, std::string *why) {
   if (checksum(in) != sum) return refuse(why, "its index was changed");
-  Reader r(in);
+  FileReader r(in);
   out->clear();
   out->reserve(in.size() / kLeastEntry);
   while (r.left()) {
@@ -168,8 +168,8 @@ bool decode_index(std::string_view in, uint32_t sum, uint64_t index_at, uint32_t
 }
 
 std::string encode(const Manifest &m) {
-  Writer w(kManifestMark);
-  w.put(kVersion, 1), w.put(kOrder, 1), w.put(0, 2);
+  FileWriter w(kManifestMark);
+  w.put(kFileVersion, 1), w.put(kOrder, 1), w.put(0, 2);
   w.put(m.parts.size(), 4);
   w.put(m.job, 8), w.put(m.serial, 8), w.put(m.number, 8);
   w.put_name(m.name);
@@ -181,9 +181,9 @@ std::string encode(const Manifest &m) {
 }
 
 bool decode(std::string_view in, Manifest *out, std::string *why) {
-  if (in.size() < 4 || Reader(in.substr(in.size() - 4)).get(4) != checksum(in.substr(0, in.size() - 4)))
+  if (in.size() < 4 || FileReader(in.substr(in.size() - 4)).get(4) != checksum(in.substr(0, in.size() - 4)))
     return refuse(why, "it was cut short, or was changed");
-  Reader r(in.substr(0, in.size() - 4));
+  FileReader r(in.substr(0, in.size() - 4));
   if (!read_mark(r, kManifestMark, why)) return false;
   const uint64_t nparts = r.get(4);
   out->job = r.get(8), out->serial = r.get(8), out->number = r.get(8);
