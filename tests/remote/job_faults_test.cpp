@@ -273,7 +273,7 @@ std::set<std::string> names_in(const char *folder) {
 
 TEST(JobFaults, EachRankEndsInTimeWithoutAWrongValue) {
   const char *const given = getenv("FAULT_SEEDS"), *const named = getenv("FAULT_TRANSPORT");
-  uint64_t from = 1, to = CONSORT_SAN ? 10 : 40;
+  uint64_t from = 1, to = CONSORT_SAN ? 20 : 40;
   umask(077);  // the files of a job's folder are read by no other user
   ASSERT_TRUE(!given || std::sscanf(given, "%lu..%lu", &from, &to) == 2) << given;
   constexpr uint64_t kAtOnce = 4;
