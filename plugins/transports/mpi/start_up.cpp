@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "../boards.hpp"
 #include "mpi.hpp"
 
 namespace mpi {
@@ -117,22 +118,7 @@ class Board {
   std::vector<Values> values_;
 };
 
-std::mutex mutex;  // guards `boards`
-std::map<const consort_host *, std::unique_ptr<Board>> boards;
-
-// Calls f with the host's board; what it throws is told to the host.
-template <class F>
-consort_status with_board(const consort_host *h, F f) noexcept {
-  return guarded(Host(h), [&] {
-    Board *board = nullptr;
-    {
-      const std::lock_guard guard(mutex);
-      if (const auto found = boards.find(h); found != boards.end()) board = found->second.get();
-    }
-    if (!board) throw Error(CONSORT_E_INVAL, "there is no job over MPI");
-    f(*board);
-  });
-}
+transports::Boards<Board> boards{"MPI"};
 
 }  // namespace
 
@@ -144,27 +130,23 @@ consort_boot Mpi::boot(Host host, uint64_t deadline) {
   auto board = std::make_unique<Board>(process, channel, deadline, host);
   consort_boot b = board->boot();
   b.put = [](const consort_host *h, const char *key, const void *value, uint32_t n) {
-    return with_board(h, [&](Board &all) { all.put(key, value, n); });
+    return boards.with(h, [&](Board &all) { all.put(key, value, n); });
   };
   b.get = [](const consort_host *h, uint32_t rank, const char *key, void *out, uint32_t *n, uint64_t) {
-    return with_board(h, [&](Board &all) {
+    return boards.with(h, [&](Board &all) {
       if (const consort_status s = all.get(rank, key, out, n); s < 0)
         throw Error(s, name(rank) + " has not put \"" + key + "\", or more than there is room for");
     });
   };
-  b.fence = [](const consort_host *h, uint64_t deadline) { return with_board(h, [&](Board &all) { all.fence(deadline); }); };
+  b.fence = [](const consort_host *h, uint64_t deadline) { return boards.with(h, [&](Board &all) { all.fence(deadline); }); };
   b.abort = [](const consort_host *h, consort_status, const char *why) {
     Host(h).log(0, std::string("the job is ended: ") + (why ? why : ""));
-    with_board(h, [](Board &all) { all.abort(); });
+    boards.with(h, [](Board &all) { all.abort(); });
   };
-  const std::lock_guard guard(mutex);
-  boards[host] = std::move(board);
+  boards.add(host, std::move(board));
   return b;
 }
 
-void forget_boot(Host host) noexcept {
-  const std::lock_guard guard(mutex);
-  boards.erase(host);
-}
+void forget_boot(Host host) noexcept { boards.remove(host); }
 
 }  // namespace mpi

@@ -7,18 +7,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "../boards.hpp"
 #include "library.hpp"
 #include "solo.hpp"
 
 namespace pmix {
 namespace {
 
-using consort::plugin::Error, consort::plugin::Host, consort::plugin::guarded;
+using consort::plugin::Error, consort::plugin::Host;
 
 constexpr std::chrono::milliseconds kTurn{20};   // between two looks at the host's clock
 constexpr uint32_t kMostSecret = 32, kMostValue = 1 << 20;
@@ -161,21 +161,7 @@ class Board {
   std::string prefix_, job_, secret_;
 };
 
-std::mutex mutex;                                // guards `boards`
-std::map<const consort_host *, std::unique_ptr<Board>> boards;
-
-template <class F>
-consort_status with_board(const consort_host *h, F f) noexcept {
-  return guarded(Host(h), [&] {
-    Board *board = nullptr;
-    {
-      const std::lock_guard guard(mutex);
-      if (const auto found = boards.find(h); found != boards.end()) board = found->second.get();
-    }
-    if (!board) throw Error(CONSORT_E_INVAL, "there is no job over PMIx");
-    f(*board);
-  });
-}
+transports::Boards<Board> boards{"PMIx"};
 
 }  // namespace
 
@@ -184,23 +170,19 @@ consort_boot boot(Host host, uint64_t deadline) {
   auto board = std::make_unique<Board>(host, deadline);
   consort_boot b = board->boot();
   b.put = [](const consort_host *h, const char *key, const void *bytes, uint32_t n) {
-    return with_board(h, [&](Board &all) { all.put(key, bytes, n); });
+    return boards.with(h, [&](Board &all) { all.put(key, bytes, n); });
   };
   b.get = [](const consort_host *h, uint32_t rank, const char *key, void *out, uint32_t *n, uint64_t until) {
-    return with_board(h, [&](Board &all) { all.get(rank, key, out, n, until); });
+    return boards.with(h, [&](Board &all) { all.get(rank, key, out, n, until); });
   };
-  b.fence = [](const consort_host *h, uint64_t until) { return with_board(h, [&](Board &all) { all.fence(until); }); };
+  b.fence = [](const consort_host *h, uint64_t until) { return boards.with(h, [&](Board &all) { all.fence(until); }); };
   b.abort = [](const consort_host *h, consort_status, const char *why) {
-    with_board(h, [&](Board &all) { all.abort(why ? why : "a rank has asked for the end of the job"); });
+    boards.with(h, [&](Board &all) { all.abort(why ? why : "a rank has asked for the end of the job"); });
   };
-  const std::lock_guard guard(mutex);
-  boards[host] = std::move(board);
+  boards.add(host, std::move(board));
   return b;
 }
 
-void forget(Host host) noexcept {
-  const std::lock_guard guard(mutex);
-  boards.erase(host);
-}
+void forget(Host host) noexcept { boards.remove(host); }
 
 }  // namespace pmix
