@@ -11,6 +11,7 @@
 namespace tool {
 
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};  // signals that go on to all ranks
+inline bool asks_for_end(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
 constexpr int kNoInput = -2;
 
 struct RankPlace {

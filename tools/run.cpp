@@ -86,8 +86,7 @@ class Job {
       if (got.ssi_signo == SIGCHLD) reap();
       // The terminal has sent it to all processes of its group.
       else if (got.ssi_code != SI_KERNEL) send(static_cast<int>(got.ssi_signo));
-      const bool asks_for_end = got.ssi_signo == SIGINT || got.ssi_signo == SIGTERM || got.ssi_signo == SIGHUP || got.ssi_signo == SIGQUIT;
-      was_told_ |= asks_for_end;
+      was_told_ |= asks_for_end(static_cast<int>(got.ssi_signo));
     }
   }
 

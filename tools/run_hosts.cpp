@@ -272,7 +272,7 @@ class HostsJob {
     while (::read(signals_, &got, sizeof got) == sizeof got) {
       if (got.ssi_signo == SIGCHLD) reap();
       else tell_all(FrameKind::kSignal, encoded(got.ssi_signo));
-      const bool is_end = got.ssi_signo == SIGINT || got.ssi_signo == SIGTERM || got.ssi_signo == SIGQUIT || got.ssi_signo == SIGHUP;
+      const bool is_end = asks_for_end(static_cast<int>(got.ssi_signo));
       was_told_ |= is_end;
       if (is_end)                         // machines that are still being connected have no rank yet
         for (Host &h : hosts_)
