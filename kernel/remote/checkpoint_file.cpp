@@ -96,12 +96,12 @@ uint32_t checksum(std::string_view bytes) noexcept {
   return crc.of(bytes.data(), bytes.size());
 }
 
-const SavedDatum *Manifest::find(uint64_t tag) const noexcept {
+const SavedDatum *CheckpointManifest::find(uint64_t tag) const noexcept {
   const auto at = std::lower_bound(data.begin(), data.end(), tag, [](const SavedDatum &d, uint64_t t) { return d.tag < t; });
   return at != data.end() && at->tag == tag ? &*at : nullptr;
 }
 
-uint64_t Manifest::bytes() const noexcept {
+uint64_t CheckpointManifest::bytes() const noexcept {
   uint64_t sum = 0;
   for (const SavedDatum &d : data) sum += d.bytes;
   return sum;
@@ -167,7 +167,7 @@ bool decode_index(std::string_view in, uint32_t sum, uint64_t index_at, uint32_t
   return true;
 }
 
-std::string encode(const Manifest &m) {
+std::string encode(const CheckpointManifest &m) {
   FileWriter w(kManifestMark);
   w.put(kFileVersion, 1), w.put(kOrder, 1), w.put(0, 2);
   w.put(m.parts.size(), 4);
@@ -180,7 +180,7 @@ std::string encode(const Manifest &m) {
   return w.take();
 }
 
-bool decode(std::string_view in, Manifest *out, std::string *why) {
+bool decode(std::string_view in, CheckpointManifest *out, std::string *why) {
   if (in.size() < 4 || FileReader(in.substr(in.size() - 4)).get(4) != checksum(in.substr(0, in.size() - 4)))
     return refuse(why, "it was cut short, or was changed");
   FileReader r(in.substr(0, in.size() - 4));

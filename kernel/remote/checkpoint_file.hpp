@@ -35,7 +35,7 @@ struct SavedPart {
   bool operator==(const SavedPart &) const = default;
 };
 
-struct Manifest {
+struct CheckpointManifest {
   uint64_t job = 0, serial = 0, number = 0;
   std::string name;
   std::vector<SavedPart> parts;             // by rank
@@ -43,7 +43,7 @@ struct Manifest {
 
   const SavedDatum *find(uint64_t tag) const noexcept;
   uint64_t bytes() const noexcept;          // of all contents
-  bool operator==(const Manifest &) const = default;
+  bool operator==(const CheckpointManifest &) const = default;
 };
 
 inline constexpr size_t kPartHead = 40, kPartTrail = 24, kMostName = 255;
@@ -52,7 +52,7 @@ inline constexpr uint64_t kMostManifest = uint64_t{1} << 30;
 std::string encode(const PartHead &);
 std::string encode_index(const std::vector<SavedDatum> &);
 std::string encode_trail(uint64_t index_at, std::string_view index);
-std::string encode(const Manifest &);
+std::string encode(const CheckpointManifest &);
 
 // False: *why says in words what is wrong with the file.
 bool decode(std::string_view head, PartHead *, std::string *why);
@@ -62,7 +62,7 @@ bool decode_trail(std::string_view trail, uint64_t file_bytes, uint64_t *index_a
 // rank: of each; index_at: where the contents end.
 bool decode_index(std::string_view index, uint32_t sum, uint64_t index_at, uint32_t rank, std::vector<SavedDatum> *,
                   std::string *why);
-bool decode(std::string_view manifest, Manifest *, std::string *why);
+bool decode(std::string_view manifest, CheckpointManifest *, std::string *why);
 
 uint32_t checksum(std::string_view) noexcept;
 

@@ -82,15 +82,15 @@ Result<std::string> CheckpointFolder::read_file(void *file, uint64_t at, uint64_
   return text;
 }
 
-Result<std::optional<Manifest>> CheckpointFolder::manifest() {
+Result<std::optional<CheckpointManifest>> CheckpointFolder::manifest() {
   Open open(*ops_);
   uint64_t bytes;
   if (auto opened = open_file(kManifestName, &bytes, &open.file); !opened) return opened.error();
-  if (!open.file) return std::optional<Manifest>();
+  if (!open.file) return std::optional<CheckpointManifest>();
   if (bytes > kMostManifest) return refuse_file(kManifestName, "it is larger than any manifest");
   auto text = read_file(open.file, 0, bytes);
   if (!text) return text.error();
-  Manifest m;
+  CheckpointManifest m;
   std::string why;
   if (!decode(*text, &m, &why)) return refuse_file(kManifestName, why);
   return std::optional(std::move(m));
@@ -135,7 +135,7 @@ Result<void> CheckpointFolder::Part::finish() {
   return {};
 }
 
-Result<void> CheckpointFolder::take_part(const PartHead &expected, Manifest *m) {
+Result<void> CheckpointFolder::take_part(const PartHead &expected, CheckpointManifest *m) {
   const std::string name = part_name(expected.serial, expected.rank);
   Open open(*ops_);
   uint64_t bytes, index_at, index_bytes;
@@ -160,7 +160,7 @@ Result<void> CheckpointFolder::take_part(const PartHead &expected, Manifest *m) 
   return {};
 }
 
-Result<void> CheckpointFolder::commit(const Manifest &m) {
+Result<void> CheckpointFolder::commit(const CheckpointManifest &m) {
   const std::string bytes = encode(m);
   Open open(*ops_);
   clear_error();
@@ -172,7 +172,7 @@ Result<void> CheckpointFolder::commit(const Manifest &m) {
   return check(ops_->commit(open.file), "commit()");
 }
 
-void CheckpointFolder::clean(const Manifest &m) noexcept try {
+void CheckpointFolder::clean(const CheckpointManifest &m) noexcept try {
   std::vector<std::string> all;
   (void)ops_->list(folder_, [](void *to, const char *name) {
     try {
@@ -191,7 +191,7 @@ void CheckpointFolder::clean(const Manifest &m) noexcept try {
 
 // -- reading -----------------------------------------------------------------------------------------------------
 
-Result<void> CheckpointFolder::read(const Manifest &m, const SavedDatum &d, void *out) {
+Result<void> CheckpointFolder::read(const CheckpointManifest &m, const SavedDatum &d, void *out) {
   const std::string name = part_name(m.serial, d.rank);
   if (!read_ || read_rank_ != d.rank || read_serial_ != m.serial) {
     if (read_) ops_->close(std::exchange(read_, nullptr));

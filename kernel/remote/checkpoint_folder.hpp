@@ -31,7 +31,7 @@ class CheckpointFolder {
 
   const std::string &path() const noexcept { return path_; }
   // The last complete checkpoint; empty: there is none. A damaged manifest is an error.
-  Result<std::optional<Manifest>> manifest();
+  Result<std::optional<CheckpointManifest>> manifest();
 
   class Part {
    public:
@@ -51,12 +51,12 @@ class CheckpointFolder {
   };
   Result<std::unique_ptr<Part>> begin(const PartHead &);
   // Adds a part that another rank has written to the manifest.
-  Result<void> take_part(const PartHead &expected, Manifest *);
-  Result<void> commit(const Manifest &);
+  Result<void> take_part(const PartHead &expected, CheckpointManifest *);
+  Result<void> commit(const CheckpointManifest &);
   // Removes parts of earlier checkpoints, and such as no rank of this one has. A part that stays is no error.
-  void clean(const Manifest &) noexcept;
+  void clean(const CheckpointManifest &) noexcept;
 
-  Result<void> read(const Manifest &, const SavedDatum &, void *out);
+  Result<void> read(const CheckpointManifest &, const SavedDatum &, void *out);
 
  private:
   CheckpointFolder(std::string path, const Plugin &plugin) : path_(std::move(path)), plugin_(plugin) {}

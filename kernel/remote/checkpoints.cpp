@@ -190,7 +190,7 @@ Result<void> Checkpoints::finish(Step &s, const Datum &token) {
 }
 
 Result<void> Checkpoints::commit(const Save &save) {
-  Manifest m;
+  CheckpointManifest m;
   m.job = save.head.job, m.serial = save.head.serial;
   m.number = save.number, m.name = save.name;
   for (uint32_t r = 0; r < job_.ranks(); ++r)

@@ -138,7 +138,7 @@ class Checkpoints {
   std::unique_ptr<CheckpointFolder> folder_;
   std::string path_;
   std::optional<Error> unusable_;           // why the folder could not be opened
-  std::optional<Manifest> found_;           // the complete checkpoint at the start
+  std::optional<CheckpointManifest> found_;           // the complete checkpoint at the start
   std::vector<consort_data_id> tokens_;     // by rank
   uint64_t saves_ = 0;
 

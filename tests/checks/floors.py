@@ -9,7 +9,8 @@ of these includes, and the size of the largest include cycle in units (a unit is
   * on a source that kernel/CMakeLists.txt does not list in its room, and on rooms listed there in another order: the tests
     links_ROOM link each room with those listed before it;
   * on a room below the top floor with less than three tests that need it and lower rooms alone: those of the files that
-    tests/CMakeLists.txt lists in alone_ROOM; and on such a file that includes a header of a higher room."""
+    tests/CMakeLists.txt lists in alone_ROOM; and on such a file that includes a header of a higher room;
+  * on a type that two files define outside an unnamed namespace: the linker takes the functions of one for both."""
 import re
 import sys
 from pathlib import Path
@@ -20,6 +21,10 @@ TESTS = ROOT / 'tests'
 FEWEST_TESTS = 3
 SOURCES = ROOT / 'kernel/CMakeLists.txt'
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+
+TYPE = re.compile(r'^(?:template <.*> )?(?:struct|class|union|enum class|enum) (?:alignas\([^)]*\) )?(\w+)(?!::)\b[^;()]*\{', re.M)
+UNNAMED = re.compile(r'^namespace \{$.*?^\}  // namespace$', re.M | re.S)
 
 
 def read_list(text):
@@ -162,6 +167,16 @@ def judge(files, rooms, listed, most, budget):
     return wrong, largest
 
 
+def judge_types(files):
+    """Faults of types with one name."""
+    homes = {}
+    for path, text in sorted(files.items()):
+        space = re.search(r'^namespace ([\w:]+) \{', text, re.M)
+        for name in set(TYPE.findall(UNNAMED.sub('', text))):
+            homes.setdefault(f'{space[1]}::{name}' if space else name, []).append('kernel/' + path)
+    return [f'{" and ".join(paths)}: each defines a type {name}; give one another name' for name, paths in homes.items() if len(paths) > 1]
+
+
 def check_the_check():
     """Plants faults in a small kernel: each has to be found, and the sound one passes."""
     sound = {'api/call.cpp': '#include "task/task.hpp"\n#include <memory>\n', 'task/task.hpp': '#include "base/lock.hpp"\n',
@@ -184,6 +199,10 @@ def check_the_check():
     assert 'lower the number' in faults(cycle=3)
     assert 'stands in no room' in faults({'lock.hpp': ''}) and 'stands in no room' in faults({'lobby/lock.hpp': ''})
     assert 'names no file by its room' in faults({'task/task.cpp': '#include "task.hpp"\n'})
+
+    twice = {'base/lock.hpp': 'struct Lock {\n};\n', 'task/task.hpp': 'template <class T> class Lock : Base {\n};\n'}
+    assert 'each defines a type Lock' in '\n'.join(judge_types(twice))
+    assert not judge_types({**twice, 'task/task.hpp': 'namespace {\nstruct Lock {\n};\n}  // namespace\nclass Lock;\n'})
 
     def list_faults(text):
         return '\n'.join(judge_sources({**sound, 'base/lock.cpp': ''}, rooms, read_sources(text)))
@@ -218,7 +237,7 @@ def main():
     files = {f.relative_to(ROOT / 'kernel').as_posix(): f.read_text() for f in (ROOT / 'kernel').rglob('*')
              if f.suffix in ('.h', '.hpp', '.inl', '.cpp')}
     wrong, largest = judge(files, rooms, listed, most, budget)
-    wrong += judge_sources(files, rooms, read_sources(SOURCES.read_text()))
+    wrong += judge_sources(files, rooms, read_sources(SOURCES.read_text())) + judge_types(files)
     tests = {f.relative_to(TESTS).as_posix(): f.read_text() for f in TESTS.rglob('*') if f.suffix in ('.hpp', '.cpp')}
     faults, count = judge_tests(files, rooms, read_alone((TESTS / 'CMakeLists.txt').read_text()), tests)
     wrong += faults

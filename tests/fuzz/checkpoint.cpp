@@ -20,7 +20,7 @@ std::string sealed(std::string_view in) {
 void manifest(std::string_view in) {
   const std::string bytes = sealed(in);
   const fuzz::Copy copy(bytes);
-  Manifest m;
+  CheckpointManifest m;
   std::string why;
   if (!decode({copy.data(), copy.size()}, &m, &why)) return fuzz::expect(!why.empty(), "a refusal has a text");
   fuzz::expect(encode(m) == bytes, "what is taken has one form");

@@ -8,8 +8,8 @@
 namespace consort {
 namespace {
 
-Manifest sample() {
-  Manifest m;
+CheckpointManifest sample() {
+  CheckpointManifest m;
   m.job = 77, m.serial = 12, m.number = 400, m.name = "step";
   m.parts = {{1000, 1}, {2000, 2}};
   m.data = {{5, 40, 100, 0, 11, "vector"}, {6, 140, 0, 1, 12, ""}, {uint64_t{1} << 63, 1000, 976, 1, 13, "matrix"}};
@@ -25,7 +25,7 @@ std::string resealed(std::string bytes) {
 }
 
 TEST(CheckpointFile, ManifestIsReadBack) {
-  Manifest m;
+  CheckpointManifest m;
   std::string why;
   ASSERT_TRUE(decode(encode(sample()), &m, &why)) << why;
   EXPECT_EQ(m, sample());
@@ -55,7 +55,7 @@ TEST(CheckpointFile, PartIsReadBack) {
 TEST(CheckpointFile, EveryCutAndEveryChangedByteIsRefused) {
   const std::string manifest = encode(sample()), head = encode(PartHead{1, 2, 3}), index = encode_index(sample().data),
                     trail = encode_trail(2000, index);
-  Manifest m;
+  CheckpointManifest m;
   PartHead h;
   std::vector<SavedDatum> data;
   uint64_t at, bytes;
@@ -91,7 +91,7 @@ TEST(CheckpointFile, MadeUpManifestsAreRefusedOrSound) {
     for (uint32_t n = 1 + random() % 4; n; --n) changed[random() % changed.size()] = static_cast<char>(random() % 3 ? random() : ~0u);
     if (random() % 4 == 0) changed.resize(4 + random() % (changed.size() - 4));
     changed = resealed(changed);
-    Manifest m;
+    CheckpointManifest m;
     std::string why;
     if (!decode(changed, &m, &why)) continue;
     ++taken;
@@ -103,7 +103,7 @@ TEST(CheckpointFile, MadeUpManifestsAreRefusedOrSound) {
 
 TEST(CheckpointFile, OtherVersionsAndByteOrdersAreNamed) {
   std::string bytes = encode(sample()), why;
-  Manifest m;
+  CheckpointManifest m;
   bytes[8] = 2;
   EXPECT_FALSE(decode(resealed(bytes), &m, &why));
   EXPECT_EQ(why, "it is of version 2, this library reads 1");
@@ -113,7 +113,7 @@ TEST(CheckpointFile, OtherVersionsAndByteOrdersAreNamed) {
 }
 
 TEST(CheckpointFile, DataOutOfTheirOrderAreRefused) {
-  Manifest m = sample(), out;
+  CheckpointManifest m = sample(), out;
   std::string why;
   std::swap(m.data[0], m.data[1]);
   EXPECT_FALSE(decode(encode(m), &out, &why));
