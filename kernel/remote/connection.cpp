@@ -82,30 +82,33 @@ void Connection::send(uint32_t rank, const Control &control, std::span<const std
   c.payload = static_cast<uint32_t>(payload.size());
   encode(c, std::span<std::byte, kControlHead>(slot->data, kControlHead));
   if (!payload.empty()) std::memcpy(slot->data + kControlHead, payload.data(), payload.size());
-  slot->rank = rank, slot->bytes = static_cast<uint32_t>(kControlHead + payload.size());
+  slot->rank = rank, slot->bytes = static_cast<uint32_t>(kControlHead + payload.size()), slot->waits = false;
 }
 
 void Connection::send_contents(uint32_t rank, uint64_t cookie, uint64_t tag, const void *p, uint64_t bytes) {
   sends_.push_back(message(CONSORT_MSG_SEND, rank, cookie << 2 | kContentsOut, tag | kContents, p, bytes));
 }
 
-void Connection::receive_contents(uint32_t rank, uint64_t cookie, uint64_t tag, void *p, uint64_t bytes) {
-  receives_.push_back(message(CONSORT_MSG_RECV, rank, cookie << 2 | kContentsIn, tag | kContents, p, bytes));
+// Receives and their kGo wait in one order, so no kGo of a receive that was taken stands behind one that waits.
+void Connection::receive_contents(uint32_t rank, uint64_t cookie, uint64_t tag, void *p, uint64_t bytes, const Control &go) {
+  receives_.push_back({message(CONSORT_MSG_RECV, rank, cookie << 2 | kContentsIn, tag | kContents, p, bytes), nullptr});
+  try {
+    send(rank, go);
+  } catch (const std::bad_alloc &) {
+    receives_.pop_back();
+    throw;
+  }
+  receives_.back().go = out_[rank].waiting.back();
+  receives_.back().go->waits = true;
 }
 
 void Connection::cancel(uint64_t cookie) {  // behind the receive, if that waits here
-  receives_.push_back(message(CONSORT_MSG_CANCEL, 0, cookie << 2 | kContentsIn, 0, nullptr, 0));
+  receives_.push_back({message(CONSORT_MSG_CANCEL, 0, cookie << 2 | kContentsIn, 0, nullptr, 0), nullptr});
 }
 
 bool Connection::post(const consort_msg &m) noexcept { return ops_->post(t_, &m, 1) == 1; }
 
-bool Connection::post_all(std::deque<consort_msg> &waiting) noexcept {
-  bool any = false;
-  while (!waiting.empty() && post(waiting.front())) waiting.pop_front(), any = true;
-  return any;
-}
-
-bool Connection::flush() noexcept {
+bool Connection::post_receives() noexcept {
   bool any = false;
   while (!to_receive_.empty()) {
     Slot *const slot = to_receive_.back();
@@ -115,24 +118,36 @@ bool Connection::flush() noexcept {
     if (!post(m)) break;
     to_receive_.pop_back(), any = true;
   }
-  any |= post_all(receives_);
+  for (; !receives_.empty() && post(receives_.front().m); receives_.pop_front(), any = true)
+    if (Slot *const go = receives_.front().go) go->waits = false;
+  return any;
+}
+
+bool Connection::post_controls(bool *any) noexcept {
   for (size_t i = 0; i < out_.size(); ++i) {
     Outbox &box = out_[next_];
-    for (; !box.waiting.empty() && box.in_flight < kPerRank; box.waiting.pop_front(), ++box.in_flight, any = true) {
+    for (; !box.waiting.empty() && box.in_flight < kPerRank; box.waiting.pop_front(), ++box.in_flight, *any = true) {
       Slot *const slot = box.waiting.front();
+      if (slot->waits) break;
       if (!post(message(CONSORT_MSG_SEND, slot->rank, reinterpret_cast<uint64_t>(slot) | kControlOut, 0, slot->data, slot->bytes)))
-        return any;  // this rank's turn stays
+        return false;  // this rank's turn stays
     }
     next_ = next_ + 1 < out_.size() ? next_ + 1 : 0;
   }
-  const size_t before = sends_.size();
-  any |= post_all(sends_);
-  sends_out_ += static_cast<uint32_t>(before - sends_.size());
+  return true;
+}
+
+bool Connection::flush() noexcept {
+  bool any = post_receives();
+  if (!post_controls(&any)) return any;
+  for (; !sends_.empty() && post(sends_.front()); sends_.pop_front(), any = true) ++sends_out_;
   return any;
 }
 
 void Connection::drop(uint32_t rank) noexcept {
   Outbox &box = out_[rank];
+  for (Contents &c : receives_)
+    if (c.go && c.go->rank == rank) c.go = nullptr;
   for (Slot *slot : box.waiting) free_.push_back(slot), --controls_out_;  // capacity: send()
   box.waiting.clear();
 }

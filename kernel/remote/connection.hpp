@@ -1,8 +1,8 @@
 // connection.hpp — this rank's transport: control messages and contents to and from the other ranks.
 //
 // Some receives for control messages of any rank are always posted, so control messages never wait for a receive of the
-// graph. Contents move only after both sides have agreed (Control::kGo), so each posted operation ends by itself, however
-// few the transport takes. What it does not take waits here, control messages in a queue for each rank. Every function is
+// graph. Contents move only after both sides have agreed: kGo leaves when the transport has taken the receive. So each
+// posted operation ends by itself, however few the transport takes, and contents never come before their receive. What it does not take waits here, control messages in a queue for each rank. Every function is
 // called under the job's lock, but event().
 #pragma once
 #include <consort/transport.h>
@@ -48,7 +48,7 @@ class Connection {
   // May throw. After a throw nothing was added.
   void send(uint32_t rank, const Control &, std::span<const std::byte> payload = {});
   void send_contents(uint32_t rank, uint64_t cookie, uint64_t tag, const void *, uint64_t bytes);
-  void receive_contents(uint32_t rank, uint64_t cookie, uint64_t tag, void *, uint64_t bytes);
+  void receive_contents(uint32_t rank, uint64_t cookie, uint64_t tag, void *, uint64_t bytes, const Control &go);
   void cancel(uint64_t cookie);                           // a receive of contents; moved() follows. May throw
   // Posts what waits, polls once, reports to the owner. Returns whether something happened. May throw.
   bool step();
@@ -64,7 +64,12 @@ class Connection {
   static constexpr uint64_t kContents = uint64_t{1} << 63; // in the tag of contents
   struct Slot {                                           // one control message
     uint32_t rank = 0, bytes = 0;
+    bool waits = false;                                   // for the transport to take a receive of contents
     std::byte data[kControlBytes];
+  };
+  struct Contents {                                       // a receive, or the end of one
+    consort_msg m;
+    Slot *go;                                             // waits for it; nullptr: none does
   };
   struct Outbox {
     std::deque<Slot *> waiting;
@@ -75,7 +80,8 @@ class Connection {
   Connection(ConnectionOwner &owner, const Plugin &plugin, uint32_t ranks) : owner_(owner), plugin_(plugin), out_(ranks) {}
   static consort_msg message(uint16_t kind, uint32_t rank, uint64_t cookie, uint64_t tag, const void *, uint64_t bytes) noexcept;
   bool post(const consort_msg &) noexcept;
-  bool post_all(std::deque<consort_msg> &) noexcept;
+  bool post_receives() noexcept;
+  bool post_controls(bool *any) noexcept;                 // false: the transport takes no more
   void finish(const consort_done &);
   void tell_events();
 
@@ -90,7 +96,8 @@ class Connection {
   std::vector<Slot *> to_receive_;                        // to be posted again; capacity for all
   std::vector<Outbox> out_;                               // by rank
   uint32_t controls_out_ = 0, sends_out_ = 0, next_ = 0;  // waiting or in flight; next_: the rank whose turn it is
-  std::deque<consort_msg> sends_, receives_;              // contents, not taken by the transport yet
+  std::deque<consort_msg> sends_;                         // contents, not taken by the transport yet
+  std::deque<Contents> receives_;
   struct Event { uint32_t what, rank; };
   SpinLock lock_;                                         // guards events_
   std::vector<Event> events_;

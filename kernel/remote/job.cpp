@@ -166,25 +166,46 @@ Result<void> Job::meet(uint64_t deadline) {
   return {};
 }
 
-Job::~Job() {
-  if (!thread_.joinable()) return;
+// A transport reports a message as sent that it only stores, and may drop it when this rank closes. So the rank waits until
+// each other one has seen all messages, or leaves as well.
+void Job::leave() noexcept {
   const Deadline deadline(rt_.clock, kLeave);
-  for (bool is_first = true;; is_first = false) {
+  {
+    const std::lock_guard guard(mutex_);
+    is_leaving_ = true;
+    Control bye;
+    bye.kind = Control::kBye;
+    try {
+      for (uint32_t r = 0; r < ranks(); ++r)
+        if (r != rank()) send(r, bye);
+    } catch (const std::bad_alloc &) {  // the others see its end all the same
+    }
+  }
+  for (;;) {
     {
       const std::lock_guard guard(mutex_);
-      try {
-        for (uint32_t r = 0; is_first && r < ranks(); ++r) {
-          Control bye;
-          bye.kind = Control::kBye;
-          if (r != rank()) send(r, bye);
-        }
-      } catch (const std::bad_alloc &) {  // the others see its end all the same
-      }
       connection_->flush();
-      if (connection_->is_idle() || deadline.passed()) break;
+      uint32_t needing = 0;
+      for (uint32_t r = 0; r < ranks(); ++r) needing += r != rank() && !peers_[r].needs_nothing();
+      if ((!needing && connection_->is_idle()) || deadline.passed()) return;
     }
     Parker().wait(kTick);
   }
+}
+
+// That rank leaves: answers when its last contents are here.
+void Job::answer_bye(uint32_t r) {
+  for (const auto &[id, m] : messages_)
+    if (m->key.peer == r && m->kind == Message::Kind::kReceive && m->state == Message::State::kMoving) return;
+  Control seen;
+  seen.kind = Control::kSeen;
+  send(r, seen);
+  connection_->flush();
+}
+
+Job::~Job() {
+  if (!thread_.joinable()) return;
+  leave();
   stopping_.store(true, std::memory_order_release);
   parker_.wake();
   thread_.join();
@@ -259,7 +280,7 @@ void Job::lost(uint32_t r, const char *how) try {
   Peer &p = peers_[r];
   if (r == rank() || std::exchange(p.is_lost, true)) return;
   p.how = p.has_left ? "has left the job" : how;
-  if (!p.has_left) rt_.log(kLogWarn, lost_text(r));
+  if (!p.has_left && !is_leaving_) rt_.log(kLogWarn, lost_text(r));
   connection_->drop(r);
   for (Message *m : matching_.leave(r)) fail_at_end(*m, CONSORT_E_PEER_LOST, lost_text(r));
   for (auto &[id, m] : messages_)

@@ -100,7 +100,10 @@ class Job final : public ConnectionOwner {
   static constexpr uint32_t kCredits = 64;  // short contents that a rank stores for another without a receive
   struct Peer {
     std::string host, how;                // how: it was lost
-    bool is_up = false, is_lost = false, has_left = false;
+    bool is_up = false, is_lost = false;
+    bool has_left = false;                // it sends nothing more
+    bool has_seen = false;                // that this rank leaves
+    bool needs_nothing() const noexcept { return is_lost || has_left || has_seen; }
     uint32_t credits = kCredits, freed = 0;
   };
   struct Action {
@@ -124,6 +127,7 @@ class Job final : public ConnectionOwner {
   void run() noexcept;
   bool step(ThreadState &) noexcept;
   void rest() noexcept;
+  void leave() noexcept;
 
   consort_status submit(ThreadState &, consort_data_id, Message::Kind, const MessageKey &, const Options &, TaskName *);
   consort_status check_peer(uint32_t rank) const noexcept;
@@ -155,6 +159,7 @@ class Job final : public ConnectionOwner {
   void arrived_go(uint32_t rank, const Control &);
   void arrived_taken(uint32_t rank, const Control &, std::span<const std::byte> text);
   void arrived_barrier(const Control &, std::span<const std::byte> text);
+  void answer_bye(uint32_t rank);
   bool begin_barrier(Message &);
   bool advance_barrier(Message &);
   bool needs(const Message &barrier, uint32_t rank) const noexcept;
@@ -185,6 +190,7 @@ class Job final : public ConnectionOwner {
   std::map<uint64_t, std::string> failed_barriers_;  // on another rank, with the reason
   std::map<uint64_t, Message *> open_barriers_;
   uint32_t up_ = 0;
+  bool is_leaving_ = false;
 
   std::thread thread_;
   std::atomic<bool> stopping_{false};     // release in ~Job pairs with acquire in run()

@@ -195,7 +195,8 @@ void Job::arrived(uint32_t r, const Control &c, std::span<const std::byte> paylo
     case Control::kTaken: return arrived_taken(r, c, payload);
     case Control::kBarrier: return arrived_barrier(c, payload);
     case Control::kCredit: return;
-    case Control::kBye: p.has_left = true;
+    case Control::kBye: return p.has_left = true, answer_bye(r);
+    case Control::kSeen: p.has_seen = true;
   }
 }
 
@@ -203,6 +204,8 @@ void Job::moved(uint64_t id, consort_status s, uint64_t bytes) {
   const auto at = messages_.find(id);
   if (at == messages_.end()) return;
   Message &m = *at->second;
+  m.state = Message::State::kStaging;  // nothing else ends it
+  if (m.kind == Message::Kind::kReceive && peers_[m.key.peer].has_left) answer_bye(m.key.peer);
   if (m.status < 0) return fail_at_end(m, m.status, std::move(m.why));
   if (s == CONSORT_E_PEER_LOST && peers_[m.key.peer].how.empty())
     return fail_at_end(m, s, "rank " + std::to_string(m.key.peer) + " on host " + peers_[m.key.peer].host + " is lost");

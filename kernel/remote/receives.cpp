@@ -63,12 +63,13 @@ KindTable::Turn Job::begin_receive(Message &m, Datum &d) noexcept {
       status = set_error(CONSORT_E_PEER_LOST, lost_text(m.key.peer));
     } else {
       m.state = Message::State::kMoving;
-      connection_->receive_contents(m.key.peer, m.id, m.id, m.is_contiguous ? run : m.packed.get(), m.bytes);
       Control go;
       go.kind = Control::kGo;
       go.id = offer.id, go.answer = m.id;
+      go.freed = peers_[m.key.peer].freed;
       if (m.is_contiguous) go.flags = Control::kContiguous;
-      send(m.key.peer, go);
+      connection_->receive_contents(m.key.peer, m.id, m.id, m.is_contiguous ? run : m.packed.get(), m.bytes, go);
+      peers_[m.key.peer].freed = 0;
       connection_->flush();
     }
   } catch (const std::bad_alloc &) {

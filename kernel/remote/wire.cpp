@@ -48,7 +48,7 @@ bool decode(std::span<const std::byte> in, Control *out) noexcept {
   if (in.size() < kControlHead || in.size() > kControlBytes || in[0] != kVersion) return false;
   Reader r(in.subspan(1));
   const uint64_t kind = r.get(1);
-  if (kind < Control::kOffer || kind > Control::kBye) return false;
+  if (kind < Control::kOffer || kind > Control::kSeen) return false;
   out->kind = static_cast<Control::Kind>(kind);
   out->flags = static_cast<uint16_t>(r.get(2));
   out->status = static_cast<consort_status>(static_cast<uint32_t>(r.get(4)));

@@ -26,7 +26,8 @@ struct Control {
     kTaken,      // the receiver has the contents of offer `id`, or does not want them: `status`
     kBarrier,    // `tag`: which barrier; `number`: which round
     kCredit,     // only `freed`
-    kBye         // the rank leaves the job; nothing follows
+    kBye,        // the rank leaves the job when all others have answered; it sends nothing more
+    kSeen        // all that the leaving rank has sent is here
   };
   enum Flags : uint16_t {
     kPayload = 1,    // the contents are the payload

@@ -9,7 +9,7 @@ using namespace consort;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Control c;
   if (!decode(std::as_bytes(std::span(data, size)), &c)) return 0;
-  fuzz::expect(c.kind >= Control::kOffer && c.kind <= Control::kBye, "the kind is known");
+  fuzz::expect(c.kind >= Control::kOffer && c.kind <= Control::kSeen, "the kind is known");
   fuzz::expect(c.payload == size - kControlHead && c.payload <= kMostPayload, "the payload is there");
   fuzz::expect(c.status <= CONSORT_OK && c.status >= CONSORT_E_STOPPED, "the status is one of the ABI");
   fuzz::expect(!(c.flags & Control::kPayload) || c.bytes == c.payload, "short contents have the length of the payload");

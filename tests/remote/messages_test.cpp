@@ -121,7 +121,7 @@ TEST(JobMessages, LinesWithGapsArePacked) {
 }
 
 // Many short messages before any receive: only so many are stored, and the rest waits at the sender.
-TEST(JobMessages, ManyMessagesWithoutReceives) {
+void receive_late(const std::vector<consort_setting> &settings = {}) {
   as_ranks(2, [](JobRank &me) {
     constexpr int kMessages = 3000;
     std::vector<int64_t> v(kMessages);
@@ -137,7 +137,13 @@ TEST(JobMessages, ManyMessagesWithoutReceives) {
     EXPECT_EQ(me.wait_all(), CONSORT_OK) << consort_error();
     for (int i = 0; i < kMessages; ++i) ASSERT_EQ(consort_unregister(me.rt, x[i]), CONSORT_OK);
     for (int i = 0; i < kMessages; ++i) ASSERT_EQ(v[i], i);
-  });
+  }, settings);
+}
+TEST(JobMessages, ManyMessagesWithoutReceives) { receive_late(); }
+
+// The sender leaves when its transport has taken all messages, while receives wait until the transport takes them.
+TEST(JobMessages, SenderLeavesWhileReceivesWaitForTheTransport) {
+  for (int i = 0; i < 5; ++i) receive_late({{"inproc.depth", "36"}});
 }
 
 TEST(JobMessages, SendAndReceiveRefuseNonsense) {

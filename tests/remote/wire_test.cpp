@@ -20,7 +20,7 @@ TEST(Wire, EachFieldComesBack) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 1000; ++i) {
     Control c, back;
-    c.kind = static_cast<Control::Kind>(1 + random() % 6);
+    c.kind = static_cast<Control::Kind>(1 + random() % 7);
     c.flags = static_cast<uint16_t>(random() & Control::kContiguous);
     c.status = -static_cast<int32_t>(random() % 16);
     c.tag = random(), c.number = random(), c.bytes = random(), c.id = random(), c.answer = random();
@@ -68,7 +68,7 @@ TEST(Wire, DamagedMessagesAreRefused) {
   };
   EXPECT_FALSE(with(0, 2)) << "another version";
   EXPECT_FALSE(with(1, 0)) << "no kind";
-  EXPECT_FALSE(with(1, 7)) << "an unknown kind";
+  EXPECT_FALSE(with(1, 8)) << "an unknown kind";
   EXPECT_FALSE(with(4, 1)) << "a status above 0";
   EXPECT_FALSE(with(24, 9)) << "the payload has another length than the contents";
   EXPECT_FALSE(with(48, 9)) << "a payload that is not there";
