@@ -1,5 +1,7 @@
 #include "part_wire.hpp"
 
+#include <consort/shared/little_endian.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
@@ -12,7 +14,8 @@ constexpr size_t kMostBeforeGreeting = 64 << 10, kMostWords = 1 << 16, kMostInFi
 class BodyWriter {
  public:
   BodyWriter &number(uint32_t n) {
-    for (int i = 0; i < 4; ++i) text_ += static_cast<char>(n >> 8 * i & 255);
+    text_.resize(text_.size() + 4);
+    consort::shared::store_little(text_.data() + text_.size() - 4, n, 4);
     return *this;
   }
   BodyWriter &text(std::string_view t) {
@@ -35,10 +38,7 @@ class BodyReader {
  public:
   explicit BodyReader(std::string_view bytes) : rest_(bytes) {}
   uint32_t number() {
-    const std::string_view b = take(4);
-    uint32_t n = 0;
-    for (int i = 0; i < 4; ++i) n |= static_cast<uint32_t>(static_cast<unsigned char>(b[static_cast<size_t>(i)])) << 8 * i;
-    return n;
+    return static_cast<uint32_t>(consort::shared::load_little(take(4).data(), 4));
   }
   std::string text() {
     const uint32_t n = number();

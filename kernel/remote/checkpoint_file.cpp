@@ -1,6 +1,7 @@
 #include "remote/checkpoint_file.hpp"
 
 #include <consort/shared/crc32c.hpp>
+#include <consort/shared/little_endian.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -18,7 +19,8 @@ class FileWriter {
  public:
   explicit FileWriter(std::string_view mark = {}) : out_(mark) {}
   void put(uint64_t value, size_t bytes) {
-    for (size_t i = 0; i < bytes; ++i) out_ += static_cast<char>(value >> (8 * i));
+    out_.resize(out_.size() + bytes);
+    shared::store_little(out_.data() + out_.size() - bytes, value, bytes);
   }
   void put_name(std::string_view name) {
     put(name.size(), 1);
@@ -36,10 +38,8 @@ class FileReader {
  public:
   explicit FileReader(std::string_view in) noexcept : in_(in) {}
   uint64_t get(size_t bytes) noexcept {
-    uint64_t value = 0;
     const std::string_view got = take(bytes);
-    for (size_t i = 0; i < got.size(); ++i) value |= uint64_t{static_cast<uint8_t>(got[i])} << (8 * i);
-    return value;
+    return shared::load_little(got.data(), got.size());
   }
   std::string_view take(size_t bytes) noexcept {
     if (bytes > in_.size()) return is_good_ = false, in_ = {}, in_;

@@ -3,6 +3,8 @@
 // Numbers are little endian on every machine. All of it comes from another process: is_sound() bounds each field that this
 // side computes with, and Endpoint drops what lacks the token of a proved peer.
 #pragma once
+#include <consort/shared/little_endian.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,7 +50,8 @@ class Writer {
  public:
   explicit Writer(std::byte *at) noexcept : at_(at) {}
   void number(uint64_t value, uint32_t bytes) noexcept {
-    for (uint32_t i = 0; i < bytes; ++i) *at_++ = static_cast<std::byte>(value >> (8 * i));
+    consort::shared::store_little(at_, value, bytes);
+    at_ += bytes;
   }
   void raw(std::span<const uint8_t> bytes) noexcept {
     std::memcpy(at_, bytes.data(), bytes.size());
@@ -64,9 +67,8 @@ class Reader {
   explicit Reader(const std::byte *at) noexcept : at_(at) {}
   template <class T>
   T number() noexcept {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < sizeof(T); ++i) value |= std::to_integer<uint64_t>(*at_++) << (8 * i);
-    return static_cast<T>(value);
+    at_ += sizeof(T);
+    return static_cast<T>(consort::shared::load_little(at_ - sizeof(T), sizeof(T)));
   }
   void raw(std::span<uint8_t> out) noexcept {
     std::memcpy(out.data(), at_, out.size());
