@@ -20,6 +20,7 @@
 #include "commands.hpp"
 #include "environment.hpp"
 #include "job_folder.hpp"
+#include "job_outcome.hpp"
 #include "rank_process.hpp"
 #include "terminal.hpp"
 
@@ -29,7 +30,8 @@ namespace {
 class Job {
  public:
   // may_restart: it may start again after this time.
-  Job(const RunOptions &options, bool may_restart) : options_(options), may_restart_(may_restart), ranks_(options.ranks), host_(this_host()) {
+  Job(const RunOptions &options, bool may_restart)
+      : options_(options), ranks_(options.ranks), host_(this_host()), outcome_(options.ranks, may_restart) {
     sigset_t taken;
     sigemptyset(&taken);
     for (const int s : kForwarded) sigaddset(&taken, s);
@@ -57,18 +59,15 @@ class Job {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) start(rank, cores);
     while (running_) {
       pollfd what[] = {{signals_, POLLIN, 0}, {changes_, POLLIN, 0}};
-      if (poll(what, 2, is_ending_ ? kGraceMs : -1) == 0) send(SIGKILL);
+      if (poll(what, 2, outcome_.is_ending() ? JobOutcome::kGraceMs : -1) == 0) send(SIGKILL);
       read_signals();
       read_changes();
     }
-    return status_;
+    return outcome_.status();
   }
-  // A rank was killed, and neither the user nor a rank asked for the end.
-  bool wants_restart() const { return may_restart_ && was_killed_ && !was_told_; }
+  bool wants_restart() const { return outcome_.wants_restart(); }
 
  private:
-  static constexpr int kGraceMs = 2000;  // from SIGTERM to SIGKILL, after a rank asked for the end of the job
-
   void start(size_t rank, const std::vector<int> &cores) {
     ranks_[rank] = start_rank({static_cast<uint32_t>(rank), cores, rank, ranks_.size(), rank == 0 ? -1 : kNoInput, -1},
                               options_.program, before_);
@@ -86,7 +85,7 @@ class Job {
       if (got.ssi_signo == SIGCHLD) reap();
       // The terminal has sent it to all processes of its group.
       else if (got.ssi_code != SI_KERNEL) send(static_cast<int>(got.ssi_signo));
-      was_told_ |= asks_for_end(static_cast<int>(got.ssi_signo));
+      if (asks_for_end(static_cast<int>(got.ssi_signo))) outcome_.told_to_end();
     }
   }
 
@@ -103,40 +102,28 @@ class Job {
   void ended(int rank, pid_t process, int how) {
     const std::string text = words_of_end(how);
     folder_.note_end(rank, text);
-    const int status = status_of_end(how);
-    if (!status) return;
-    if (!status_) status_ = status;
-    complain("rank " + std::to_string(rank) + " of " + std::to_string(ranks_.size()) + " on host " + host_ + " (process " +
-             std::to_string(process) + ") " + text);
-    if (!WIFSIGNALED(how) || is_ending_) return;
-    was_killed_ = true;
-    if (!wants_restart()) return;
-    is_ending_ = true;  // the others cannot go on without it
-    send(SIGTERM), send(SIGCONT);
+    const std::string words = "(process " + std::to_string(process) + ") " + text;
+    if (outcome_.rank_ended(static_cast<uint32_t>(rank), host_, status_of_end(how), WIFSIGNALED(how), words))
+      send(SIGTERM), send(SIGCONT);
   }
 
   void read_changes() {
     alignas(inotify_event) char names[4096];
     bool any = false;
     while (read(changes_, names, sizeof names) > 0) any = true;
-    if (!any || is_ending_) return;
+    if (!any || outcome_.is_ending()) return;
     const std::string why = folder_.abort_text();
-    if (why.empty()) return;
-    complain("the job is ended: " + printable(why));
-    is_ending_ = was_told_ = true;
-    if (!status_) status_ = 1;
-    send(SIGTERM);
+    if (!why.empty() && outcome_.aborted(why)) send(SIGTERM), send(SIGCONT);
   }
 
   const RunOptions &options_;
-  const bool may_restart_;
   const JobFolder folder_;
   std::vector<pid_t> ranks_;              // 0: has ended
   const std::string host_;
+  JobOutcome outcome_;
   sigset_t before_;
-  int signals_ = -1, changes_ = -1, status_ = 0;
+  int signals_ = -1, changes_ = -1;
   uint32_t running_ = 0;
-  bool is_ending_ = false, was_killed_ = false, was_told_ = false;
 };
 
 Run run_here(const RunOptions &options, bool may_restart) {

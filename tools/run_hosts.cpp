@@ -26,6 +26,7 @@
 #include "environment.hpp"
 #include "hosts.hpp"
 #include "job_folder.hpp"
+#include "job_outcome.hpp"
 #include "rank_process.hpp"
 #include "terminal.hpp"
 
@@ -35,7 +36,7 @@ namespace tool {
 namespace {
 
 constexpr uint32_t kMostUntaken = 256 << 10;     // of standard input, on its way to rank 0
-constexpr int kGraceMs = 2000, kLastMs = 1000, kLostStatus = 255;
+constexpr int kLastMs = 1000, kLostStatus = 255;
 constexpr const char *kSsh = "ssh -o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=3";
 // Where the user says nothing else: the network by which ssh reaches the machines.
 constexpr const char *kTransport = "ofi", *kNetwork = "CONSORT_OFI__NETWORK={address}";
@@ -82,7 +83,7 @@ class HostsJob {
  public:
   // may_restart: it may start again after this time.
   HostsJob(const RunOptions &options, bool may_restart)
-      : options_(options), may_restart_(may_restart), identity_(JobIdentity::make()), has_ended_(options.ranks) {
+      : options_(options), identity_(JobIdentity::make()), has_ended_(options.ranks), outcome_(options.ranks, may_restart) {
     sigset_t taken;
     sigemptyset(&taken);
     for (const int s : kForwarded) sigaddset(&taken, s);
@@ -121,10 +122,9 @@ class HostsJob {
     environment_ = own_settings(options_);
     for (Host &h : hosts_) connect(h);
     while (std::any_of(hosts_.begin(), hosts_.end(), [](const Host &h) { return !h.is_over; })) step();
-    return status_;
+    return outcome_.status();
   }
-  // A rank was killed or lost, and neither the user nor a rank asked for the end.
-  bool wants_restart() const { return may_restart_ && was_killed_ && !was_told_; }
+  bool wants_restart() const { return outcome_.wants_restart(); }
 
  private:
   void connect(Host &h) {
@@ -157,7 +157,7 @@ class HostsJob {
     std::vector<pollfd> what{{signals_, POLLIN, 0}, {reads_input ? STDIN_FILENO : -1, POLLIN, 0}};
     for (const Host &h : hosts_)
       if (h.channel) h.channel->add_to(&what);
-    if (poll(what.data(), what.size(), is_ending_ ? kGraceMs : -1) == 0) tell_all(FrameKind::kSignal, encoded(uint32_t{SIGKILL}));
+    if (poll(what.data(), what.size(), outcome_.is_ending() ? JobOutcome::kGraceMs : -1) == 0) tell_all(FrameKind::kSignal, encoded(uint32_t{SIGKILL}));
     read_signals();
     if (what[1].revents) read_input();
     for (Host &h : hosts_) attend(h);
@@ -216,25 +216,15 @@ class HostsJob {
   }
 
   void rank_ended(const Host &h, uint32_t rank, int status, bool was_killed, const std::string &words) {
-    if (!status) return;
-    if (!status_) status_ = status;
-    complain("rank " + std::to_string(rank) + " of " + std::to_string(options_.ranks) + " on host " + printable(h.share.host) + " " + words);
-    if (!was_killed || is_ending_) return;
-    was_killed_ = true;
-    if (wants_restart()) end_ranks();     // the others cannot go on without it
+    if (outcome_.rank_ended(rank, printable(h.share.host), status, was_killed, words)) end_ranks();
   }
 
   void end_ranks() {
-    is_ending_ = true;
     for (const int signal : {SIGTERM, SIGCONT}) tell_all(FrameKind::kSignal, encoded(static_cast<uint32_t>(signal)));
   }
 
   void end_job(const std::string &why) {
-    if (is_ending_) return;
-    complain("the job is ended: " + printable(why));
-    was_told_ = true;
-    if (!status_) status_ = 1;
-    end_ranks();
+    if (outcome_.aborted(why)) end_ranks();
   }
 
   // words: how its ssh has ended, or why it was disconnected.
@@ -247,7 +237,7 @@ class HostsJob {
     if (!h.has_greeted) {
       complain(host + ": ssh " + words + " before consort run-part had started; try: " + (options_.ssh.empty() ? "ssh" : options_.ssh) +
                " " + h.share.host + " consort --version, and see --remote-consort");
-      if (!status_) status_ = kLostStatus;
+      outcome_.failed(kLostStatus);
       for (Host &other : hosts_)          // no job is complete without it
         if (!other.is_over) other.is_over = true, other.channel.reset();
       return;
@@ -272,11 +262,10 @@ class HostsJob {
     while (::read(signals_, &got, sizeof got) == sizeof got) {
       if (got.ssi_signo == SIGCHLD) reap();
       else tell_all(FrameKind::kSignal, encoded(got.ssi_signo));
-      const bool is_end = asks_for_end(static_cast<int>(got.ssi_signo));
-      was_told_ |= is_end;
-      if (is_end)                         // machines that are still being connected have no rank yet
-        for (Host &h : hosts_)
-          if (!h.has_greeted && !h.is_over) h.is_over = true, h.channel.reset(), status_ = status_ ? status_ : 128 + static_cast<int>(got.ssi_signo);
+      if (!asks_for_end(static_cast<int>(got.ssi_signo))) continue;
+      outcome_.told_to_end();
+      for (Host &h : hosts_)              // machines that are still being connected have no rank yet
+        if (!h.has_greeted && !h.is_over) h.is_over = true, h.channel.reset(), outcome_.failed(128 + static_cast<int>(got.ssi_signo));
     }
   }
 
@@ -308,16 +297,16 @@ class HostsJob {
   }
 
   const RunOptions &options_;
-  const bool may_restart_;
   const JobIdentity identity_;
   std::vector<std::string> environment_;
   std::vector<Host> hosts_;
   std::vector<bool> has_ended_;           // by rank
   std::vector<PartFile> published_;
+  JobOutcome outcome_;
   sigset_t before_;
-  int signals_ = -1, status_ = 0;
+  int signals_ = -1;
   uint32_t untaken_ = 0;
-  bool is_ending_ = false, was_killed_ = false, was_told_ = false, input_is_open_ = true;
+  bool input_is_open_ = true;
 };
 
 }  // namespace
