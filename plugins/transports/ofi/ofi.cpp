@@ -11,7 +11,8 @@
 namespace ofi {
 namespace {
 
-constexpr uint64_t kGrace = 200'000'000;  // ns in which the last packets of a peer arrive whose line is broken
+// ns in which the last packets of a peer arrive whose line is broken, and then those in which its transfers are cancelled.
+constexpr uint64_t kGrace = 200'000'000;
 
 // Providers that know no address of the network; theirs is made by the provider.
 std::string listens_on(const std::string &provider, const std::string &network) {
@@ -32,7 +33,8 @@ Ofi::Ofi(const Settings &settings, Host host, const consort_boot &boot, uint64_t
       network_(settings.provider, listens_on(settings.provider, settings.network), settings.waits),
       lines_(settings.network, boot.nranks, id()),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      broken_since_(boot.nranks) {
+      broken_since_(boot.nranks),
+      stuck_since_(boot.nranks) {
   if (network_.name().size() > kName)
     throw Error(CONSORT_E_UNSUPPORTED, "an address of the provider " + settings.provider + " has more than 128 bytes");
   if (!wake_) throw Error(CONSORT_E_IO, "no eventfd");
@@ -86,14 +88,19 @@ void Ofi::connect(uint32_t rank, std::span<const std::byte> address) {
   want(rank, theirs);
 }
 
-// What the peer has sent before it closed may still arrive, its good-bye with it.
+// What the peer has sent before it closed may still arrive, its good-bye with it. Some providers never end a long transfer
+// that was in progress; nothing comes for it any more.
 void Ofi::look() noexcept {
   lines_.look();
-  for (uint32_t rank = 0; rank < broken_since_.size(); ++rank) {
-    if (!lines_.is_broken(rank)) continue;
+  const auto is_over = [&](bool is, uint64_t &since) {
+    if (!is) return since = 0, false;
     const uint64_t now = host().now();
-    if (!broken_since_[rank]) broken_since_[rank] = now;
-    else if (now - broken_since_[rank] >= kGrace) lines_.close(rank), died(rank);
+    if (!since) since = now;
+    return now - since >= kGrace;
+  };
+  for (uint32_t rank = 0; rank < broken_since_.size(); ++rank) {
+    if (is_over(lines_.is_broken(rank), broken_since_[rank])) lines_.close(rank), died(rank);
+    if (is_over(is_stuck(rank), stuck_since_[rank])) network_.forget(rank), give_up(rank);
   }
 }
 
@@ -114,7 +121,7 @@ consort_status Ofi::arm() noexcept {
   (void)!::read(wake_.get(), &count, sizeof count);
   look();
   for (uint32_t rank = 0; rank < broken_since_.size(); ++rank)
-    if (lines_.is_broken(rank)) return CONSORT_E_BUSY;
+    if (lines_.is_broken(rank) || is_stuck(rank)) return CONSORT_E_BUSY;
   if (has_reports() || !is_idle() || !network_.may_sleep()) return CONSORT_E_BUSY;
   armed_ = true;
   return CONSORT_OK;

@@ -46,7 +46,7 @@ class Ofi final : public Endpoint {
   Lines lines_;
   Fd wake_;
   bool armed_ = false;
-  std::vector<uint64_t> broken_since_;  // ns of the host's clock; 0: not
+  std::vector<uint64_t> broken_since_, stuck_since_;  // ns of the host's clock; 0: not
 };
 
 }  // namespace ofi

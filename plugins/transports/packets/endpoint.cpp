@@ -18,13 +18,13 @@ Endpoint::Endpoint(Limits limits, Host host, const consort_boot &boot, uint64_t 
       token_(token),
       links_(boot.nranks),
       told_(2 * size_t{limits.depth} + size_t{4} * boot.nranks + 1),
-      ops_(limits.depth),
-      fetches_(limits.depth),
+      ops_(2 * size_t{limits.depth}),
+      fetches_(2 * size_t{limits.depth}),
       spare_receives_(limits.depth) {
   check_own_rank(boot);
   if (boot.sim_domain)
     throw Error(CONSORT_E_UNSUPPORTED, "this transport runs in real time and joins no simulated clock; use the transport inproc");
-  for (uint32_t i = limits.depth; i-- > 0;) free_ops_.push_back(i), free_fetches_.push_back(i);
+  for (uint32_t i = 2 * limits.depth; i-- > 0;) free_ops_.push_back(i), free_fetches_.push_back(i);
   std::memcpy(mine_.magic, magic, sizeof mine_.magic);
   mine_.version = kPacketVersion, mine_.rank = rank_, mine_.nranks = boot.nranks;
   mine_.job = hash(boot.job ? boot.job : "");
@@ -38,7 +38,7 @@ void Endpoint::start(Fabric &fabric, consort_tcaps &caps) {
   caps.max_inline = kInline;
   caps.max_message = INT64_MAX;
   fabric_ = &fabric;
-  fabric.reserve(kReceives + size_t{5} * limits_.depth);
+  fabric.reserve(kReceives + size_t{7} * limits_.depth);
   add_slots(kReceives + 3 * limits_.depth);  // sends, cancels, answers to offers
   to_receive_.reserve(kReceives);
   for (uint32_t i = 0; i < kReceives; ++i) {
@@ -52,7 +52,7 @@ void Endpoint::add_slots(uint32_t n) {
   slots_.reserve(slots_.size() + n);
   free_slots_.reserve(slots_.size() + n);
   auto slab = std::make_unique<Slot[]>(n);
-  fabric_->reserve(slots_.size() + n + size_t{2} * limits_.depth);
+  fabric_->reserve(slots_.size() + n + size_t{4} * limits_.depth);
   slabs_.push_back(std::move(slab));
   Slot *const all = slabs_.back().get();
   fabric_->will_use(all, n * sizeof(Slot));
@@ -210,7 +210,7 @@ void Endpoint::lose(uint32_t rank, How how) noexcept {
   if (l.state == State::kWanted) give_room(l), l.state = State::kNone;
   if (l.state != State::kUp) {
     left(rank);
-    if (how == How::kDeath && l.moving) cancel_fetches(rank);
+    if (how == How::kDeath && l.moving) l.has_left = true, cancel_fetches(rank);
     return;
   }
   l.state = State::kLost;
@@ -265,6 +265,21 @@ void Endpoint::cancel_fetches(uint32_t rank) noexcept {
   for (const Fetch &f : fetches_)
     if (f.is_lost && f.rank == rank && f.step == Step::kMoving)
       fabric_->cancel({Fabric::Kind::kDataIn, static_cast<uint32_t>(&f - fetches_.data())});
+}
+
+void Endpoint::give_up(uint32_t rank) noexcept {
+  for (Op &op : ops_)
+    if (op.is_lost && op.step == Step::kMoving && op.m.peer == rank) {
+      finish(op.m, CONSORT_E_PEER_LOST);
+      op.step = Step::kGivenUp;
+    }
+  for (Fetch &f : fetches_)
+    if (f.is_lost && f.step == Step::kMoving && f.rank == rank) {
+      finish(f.m, CONSORT_E_PEER_LOST);
+      f.step = Step::kGivenUp, ++fetches_given_up_;
+    }
+  moving_ -= std::exchange(links_[rank].moving, 0);
+  one_less(rank);
 }
 
 // The event, when the last transfer has ended.

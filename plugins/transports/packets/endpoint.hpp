@@ -6,7 +6,8 @@
 // and stay with their sender. The receiver posts a receive for the bytes and answers; then they move in place.
 //
 // Budgets: `depth` sends and `depth` receives from post() until poll() has reported them. Each packet needs a slot; there
-// are as many as these budgets and the answers to peers that keep to them can take.
+// are as many as these budgets and the answers to peers that keep to them can take. A fabric that does not end a transfer
+// with a lost peer keeps its Op or Fetch: there are twice as many as the budgets need.
 //
 // One lock for the rank, held by each call and never while the host is called. Nothing waits for a peer but close().
 #pragma once
@@ -69,6 +70,9 @@ class Endpoint : public Transport {
   void want(uint32_t rank, const Address &);            // starts to connect. Under the lock; may throw
   bool turn() noexcept;                                 // drives the fabric. Under the lock. Whether something ended
   void died(uint32_t rank) noexcept;                    // the peer is known to be gone. Under the lock
+  // Whether transfers with a peer that has gone were cancelled and have not ended. Under the lock
+  bool is_stuck(uint32_t rank) const noexcept { return links_[rank].moving && links_[rank].has_left; }
+  void give_up(uint32_t rank) noexcept;                 // these transfers. Under the lock
   bool is_up(uint32_t rank) const noexcept { return links_[rank].state == State::kUp; }
   bool has_reports() const noexcept { return !told_.is_empty(); }
   bool is_idle() const noexcept { return !queued_ && !unposted_; }  // nothing that the fabric has refused
@@ -92,7 +96,7 @@ class Endpoint : public Transport {
     alignas(64) std::byte data[kPacketBytes];
     uint32_t index, rank, bytes, op, next;              // op: the SEND that ends with it
   };
-  enum class Step : uint8_t { kFree, kCarried, kOffered, kReady, kMoving };
+  enum class Step : uint8_t { kFree, kCarried, kOffered, kReady, kMoving, kGivenUp };  // kGivenUp: told; the fabric has it still
   struct Op {                                           // a SEND
     consort_msg m;
     uint32_t generation = 0;
@@ -167,6 +171,8 @@ class Endpoint : public Transport {
   void data_in(Fetch &, const Fabric::Done &) noexcept;
   void end_op(Op &, consort_status, uint64_t bytes = 0) noexcept;
   void end_fetch(Fetch &, consort_status) noexcept;
+  void free_op(Op &) noexcept;
+  void free_fetch(Fetch &) noexcept;
   void freed_one(uint32_t rank) noexcept;
   Op *op_of(uint64_t id, uint32_t rank) noexcept;
   uint64_t id_of(const Op &op) const noexcept { return uint64_t{op.generation} << 32 | static_cast<uint64_t>(&op - ops_.data()); }
@@ -179,7 +185,7 @@ class Endpoint : public Transport {
   const uint64_t token_;
   Address mine_{};
   Fabric *fabric_ = nullptr;
-  uint32_t turns_ = 0, queued_ = 0, unposted_ = 0, moving_ = 0;
+  uint32_t turns_ = 0, queued_ = 0, unposted_ = 0, moving_ = 0, fetches_given_up_ = 0;
   std::string complaint_;                               // for the log, when the lock is free
   std::vector<Link> links_;
   ReportRing told_;

@@ -10,6 +10,7 @@ bool Endpoint::take(const consort_msg &m) noexcept {
   if (m.kind == CONSORT_MSG_CANCEL) return cancel(m.cookie), true;
   uint32_t &owed = told_.owed(m);
   if (owed == limits_.depth) return false;
+  if (m.kind == CONSORT_MSG_RECV && owed + fetches_given_up_ >= fetches_.size()) return false;
   const consort_status s = judge(m);
   if (s == CONSORT_OK && m.kind == CONSORT_MSG_SEND && !send(m)) return false;
   ++owed;
@@ -221,6 +222,7 @@ bool Endpoint::go(Op &op, const Packet &p) noexcept {
 
 void Endpoint::data_out(Op &op, const Fabric::Done &d) noexcept {
   const uint32_t rank = op.m.peer;
+  if (op.step == Step::kGivenUp) return free_op(op);
   if (op.is_lost) {  // the peer may have taken all of it before it left
     end_op(op, d.is_good && op.done == op.total ? CONSORT_OK : CONSORT_E_PEER_LOST, op.m.bytes);
     --links_[rank].moving, --moving_;
@@ -236,6 +238,7 @@ void Endpoint::data_out(Op &op, const Fabric::Done &d) noexcept {
 
 void Endpoint::data_in(Fetch &f, const Fabric::Done &d) noexcept {
   const uint32_t rank = f.rank;
+  if (f.step == Step::kGivenUp) return --fetches_given_up_, free_fetch(f);
   const bool is_good = d.is_good && d.bytes == f.part;
   if (f.is_lost) {  // the peer may have sent all of it before it left
     end_fetch(f, is_good && f.done == f.total ? CONSORT_OK : CONSORT_E_PEER_LOST);
@@ -253,6 +256,10 @@ void Endpoint::data_in(Fetch &f, const Fabric::Done &d) noexcept {
 void Endpoint::end_op(Op &op, consort_status s, uint64_t bytes) noexcept {
   unposted_ -= op.step == Step::kReady;
   finish(op.m, s, s < 0 ? 0 : bytes);
+  free_op(op);
+}
+
+void Endpoint::free_op(Op &op) noexcept {
   op.step = Step::kFree, ++op.generation;
   free_ops_.push_back(static_cast<uint32_t>(&op - ops_.data()));
 }
@@ -261,6 +268,10 @@ void Endpoint::end_fetch(Fetch &f, consort_status s) noexcept {
   unposted_ -= f.step == Step::kReady;
   if (s < 0) finish(f.m, s);
   else received(f.m, f.rank, f.tag, f.bytes);
+  free_fetch(f);
+}
+
+void Endpoint::free_fetch(Fetch &f) noexcept {
   f.step = Step::kFree;
   free_fetches_.push_back(static_cast<uint32_t>(&f - fetches_.data()));
 }
