@@ -31,7 +31,7 @@ sockaddr_in6 socket_name(const std::array<uint8_t, Lines::kName> &where) noexcep
 
 // A host that is gone is noticed within 2 s, whether this side sends or not.
 void keep_alive(int fd) noexcept {
-  const int on = 1, seconds = 1, milliseconds = 1500;
+  const int on = 1, seconds = 1, milliseconds = 1200;
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
