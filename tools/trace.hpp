@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace tool {
@@ -21,6 +23,7 @@ struct Trace {
     uint32_t from, to;
     uint64_t t0, t1, bytes, datum;
     int32_t status;
+    char why;                          // d: a task waited; p: prefetch; s: to free memory; ?: unknown
   };
   struct Decision {
     uint64_t at, task;
@@ -28,20 +31,54 @@ struct Trace {
     double run;                        // NaN unknown
     uint64_t end;                      // 0 unknown
   };
-  struct Worker { std::string name, klass; };
+  struct Worker { std::string name, klass; int32_t space = -1; };
+  struct Fetch { uint32_t worker; uint64_t t0, t1, task; };  // its data were incomplete
+  struct Sleep { uint32_t worker; uint64_t t0, t1; };
+  struct Eviction { uint32_t space; uint64_t at, datum, bytes; };
+  struct MemoryUse { uint32_t space; uint64_t at, bytes, limit; };  // limit 0: none
+  // -- with the setting trace_graph --
+  struct Use { uint64_t datum; char how; };                  // r, c, u, w: docs/trace.md
+  struct Task {
+    uint64_t id, at;                   // at: its submission; 0 unknown
+    uint32_t kind;
+    int32_t priority;
+    uint32_t uses, afters;             // where its entries end in Trace::uses and Trace::after
+  };
+  struct Kind { std::string codelet; uint64_t bytes; };      // "-": no body
+  struct Time { uint32_t kind, worker; int64_t ns; };        // by the models; < 0 unknown
+  struct Datum { uint64_t id, bytes; int64_t space; uint64_t whole; };
+  struct Link { uint32_t from, to; uint64_t bytes_per_s, latency; };
 
   explicit Trace(const std::string &path);  // throws with file and line
   const std::string &codelet(uint32_t number) const { return codelets[number]; }
 
   std::string clock, scheduler;
-  std::map<uint64_t, uint32_t> kind_of;  // by task; if the trace has submissions
+  std::unordered_map<uint64_t, uint32_t> kind_of;  // by task; if the trace has submissions
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> energy;  // uJ of a kind's task on a worker
   std::vector<Worker> workers;
   std::vector<std::string> spaces, codelets;
   std::vector<Run> runs;               // by begin
   std::vector<Copy> copies;            // by begin
   std::vector<Decision> decisions;     // in order
+  std::vector<Fetch> fetches;          // by begin, as are the next three
+  std::vector<Sleep> sleeps;
+  std::vector<Eviction> evictions;
+  std::vector<MemoryUse> memory;
+  std::vector<Task> tasks;             // in the order of submission
+  std::vector<Use> uses;
+  std::vector<uint64_t> after;
+  std::vector<Kind> kinds;
+  std::vector<Time> times;
+  std::vector<Datum> data;
+  std::vector<Link> links;
   uint64_t begin = 0, end = 0, lost = 0;  // range of all runs and copies
+  uint64_t unlogged = 0;               // tasks that had no room in the graph
+
+ private:
+  class Line;
+  bool take_event(const Line &);       // false: another kind of line
+  bool take_graph(const Line &);
+  void finish();
 };
 
 std::string trace_svg(const Trace &);

@@ -13,6 +13,7 @@
 #include "graph/complete.hpp"
 #include "graph/failed_task.hpp"
 #include "task/guarded_call.hpp"
+#include "task/run_observer.hpp"
 
 namespace consort {
 namespace {
@@ -363,6 +364,13 @@ void Executor::rest_as_spare(ThreadState &thread) {
   thread.parker.wait(-1);
 }
 
+// Off the token, with the thread's parker shown.
+void Executor::sleep(ThreadState &thread) noexcept {
+  const uint64_t since = rt.run_observer ? rt.clock.now() : 0;
+  thread.spin.sleep(rt.spin_ns, [&] { thread.parker.wait(-1); });
+  if (rt.run_observer) rt.run_observer->slept(id, since, rt.clock.now());
+}
+
 // Runs with the token until it must give it up: no work, or another thread has asked for it.
 void Executor::pump(ThreadState &thread, Frame &f) {
   thread.seat = this;
@@ -398,7 +406,7 @@ void Executor::pump(ThreadState &thread, Frame &f) {
     }
     thread.seat = nullptr;
     token.store(token::kFree, std::memory_order_release);
-    thread.spin.sleep(rt.spin_ns, [&] { thread.parker.wait(-1); });
+    sleep(thread);
     return;  // the bit stays until the token is taken: the parker remembers a wake in between
   }
   settle_down(rt, thread);

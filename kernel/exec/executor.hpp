@@ -87,6 +87,7 @@ struct Executor final : Worker {
   void end_vacancy(const ThreadState &) noexcept;
   inline uint64_t run_chain(ThreadState &, Frame &, Task *, uint32_t impl) noexcept;
   void pump(ThreadState &, Frame &);
+  void sleep(ThreadState &) noexcept;
   bool watch(ThreadState &);                            // true: the token is held now
   bool lend(ThreadState &) noexcept;                    // held → leased to the asking thread
 

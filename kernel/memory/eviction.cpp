@@ -4,13 +4,15 @@
 
 #include "graph/partition_plan.hpp"
 #include "machine/topology.hpp"
+#include "observe/tracer.hpp"
 
 namespace consort {
 
 Eviction::Eviction(const Topology &topology, BlockCache &cache, EvictionOrder &order, NextUse &outlook,
-                   ReplicaRecords &records, Transfers &transfers, const MoverSet &movers, EvictionPolicy &policy)
+                   ReplicaRecords &records, Transfers &transfers, const MoverSet &movers, EvictionPolicy &policy,
+                   const std::unique_ptr<Tracer> &tracer)
     : topology_(topology), cache_(cache), order_(order), outlook_(outlook), records_(records), transfers_(transfers),
-      movers_(movers), policy_(policy), stores_(topology.spaces().size()) {
+      movers_(movers), policy_(policy), tracer_(tracer), stores_(topology.spaces().size()) {
   const auto &units = topology.units();
   for (uint32_t s = 0; s < stores_.size(); ++s)
     stores_[s].refuge = s == topology.home() || std::none_of(units.begin(), units.end(), [s](const Unit &u) {
@@ -144,6 +146,7 @@ void Eviction::drop(Replica &r) noexcept {
   SpaceStatistics &count = stores_[r.space].statistics;
   if (r.pins) ++count.needed_evictions;
   if (!r.left) all.valid = coherence::after(all.valid, r.space, coherence::Event::kDrop);
+  if (tracer_) tracer_->evicted(*r.datum, r.space, r.bytes);
   records_.release(r);
   ++count.evictions;
 }

@@ -15,7 +15,7 @@ namespace consort {
 class Eviction {
  public:
   Eviction(const Topology &, BlockCache &, EvictionOrder &, NextUse &, ReplicaRecords &, Transfers &, const MoverSet &,
-           EvictionPolicy &);
+           EvictionPolicy &, const std::unique_ptr<Tracer> &);
 
   // Frees `bytes`. kDone: they are free, or the space is not counted. kPending: not yet; saves were started if
   // possible, and each end of one calls again. Nothing is reserved for the caller.
@@ -69,6 +69,7 @@ class Eviction {
   Transfers &transfers_;
   const MoverSet &movers_;
   EvictionPolicy &policy_;
+  const std::unique_ptr<Tracer> &tracer_;
   std::vector<Store> stores_;
 };
 

@@ -50,7 +50,10 @@ consort_status Memory::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, 
   MemoryLock lock(parts.mutex);
   if (!t->extra) thread.rt.tasks.make_extra(t);
   parts.hints.take_up();  // hints about replicas that may go
-  if (parts.tasks.admit(thread, w, t, f) != Outcome::kPending) return parts.tasks.begin(t, f, blamed);
+  const Outcome admitted = parts.tasks.admit(thread, w, t, f);
+  parts.trace_use();
+  if (admitted != Outcome::kPending) return parts.tasks.begin(t, f, blamed);
+  if (rt_.tracer) t->extra->staging->since = rt_.clock.now();
   w.staging.fetch_add(1, std::memory_order_relaxed);
   if (parts.policy.has_questions()) parts.release(thread, lock);
   return CONSORT_AGAIN;

@@ -3,6 +3,7 @@
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "memory/data_management.hpp"
+#include "observe/tracer.hpp"
 
 namespace consort {
 
@@ -13,7 +14,7 @@ MemoryParts::MemoryParts(Memory &memory, DataManagement &runtime)
       transfers(*rt.topology, rt.clock, rt.tracer, movers, order),
       cost(*rt.topology, cache, order, movers, transfers),
       policy(rt.policy, cache, order, rt.topology->spaces().size()),
-      eviction(*rt.topology, cache, order, outlook, records, transfers, movers, policy),
+      eviction(*rt.topology, cache, order, outlook, records, transfers, movers, policy, rt.tracer),
       queue(memory, rt.topology->spaces().size()), hints(rt.tasks, rt.data, order, records, movers, cost, queue),
       fetches(*rt.topology, rt.data, cache, records, transfers, movers, eviction, policy, stagings, queue),
       admission(*rt.topology, rt.data, cache, order, records, transfers, eviction, policy, fetches, stagings),
@@ -53,8 +54,17 @@ void MemoryParts::serve() noexcept {
     if (admission.waiting(s).empty()) eviction.save_ahead(s, save_ahead);
 }
 
+void MemoryParts::trace_use() noexcept {
+  if (!rt.tracer) return;
+  const auto n = static_cast<uint32_t>(rt.topology->spaces().size());
+  for (uint32_t s = 0; s < n; ++s)
+    if (const uint64_t now = cache.taken(s); cache.is_counted(s) && now != traced[s])
+      rt.tracer->in_use(s, traced[s] = now, cache.limit(s));
+}
+
 void MemoryParts::release(ThreadState &thread, MemoryLock &lock) noexcept {
   if (policy.has_questions()) consult_policy(thread, lock);
+  trace_use();
   StagingQueue ready = stagings.take_ready();
   lock.unlock();
   while (!ready.empty()) go_on(thread, *ready.pop_front());
@@ -85,6 +95,7 @@ void MemoryParts::go_on(ThreadState &thread, Staging &s) noexcept {
     if (!thread.seat && !thread.in_callback) settle_down(rt, thread);
     return;
   }
+  if (s.since) rt.tracer->fetched(s.task->pub.id, s.worker->id, s.since, rt.clock.now());
   s.worker->staging.fetch_sub(1, std::memory_order_relaxed);
   // A task issued behind others still needs its edges, which the mailbox would overwrite.
   if (s.task->bits & kFollowed)

@@ -4,6 +4,7 @@
 // Private to the room; made by Memory::open(), when the machine is known. Ordered from the bottom up: a class uses only
 // those above it in the file. `mutex` guards all their state (memory_lock.hpp).
 #pragma once
+#include <array>
 #include <mutex>
 
 #include "memory/device_home.hpp"
@@ -27,6 +28,7 @@ struct MemoryParts final : MoverOwner {
   // Asks the policy its questions, releases the mutex, and resumes tasks that became ready. The only place where this
   // room resumes tasks.
   void release(ThreadState &, MemoryLock &) noexcept;
+  void trace_use() noexcept;  // if there is a tracer, tells it the memory in use where that has changed
   // A hop has ended or was taken back: handles it, then does all of the above.
   void landed(ThreadState &, Transfer &, consort_status, MemoryLock &) noexcept;
 
@@ -41,6 +43,7 @@ struct MemoryParts final : MoverOwner {
   DataManagement &rt;
   std::mutex mutex;
   uint32_t save_ahead = 0;  // percent of a space kept ready by early saves (setting `save_ahead`)
+  std::array<uint64_t, Topology::kMaxSpaces> traced{};  // bytes in use by space, as the tracer knows them
   NextUse outlook;
   BlockCache cache;
   EvictionOrder order;

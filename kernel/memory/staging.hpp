@@ -41,6 +41,7 @@ struct Staging {
   uint32_t awaited = 0;           // number of transfers
   uint32_t impl = 0;              // the implementation that its task will run (Frame)
   bool picked = false;            // the policy chose it
+  uint64_t since = 0;             // when it was incomplete first, if traced
   float rank = 0;                 // ns: length of the critical path behind the task, if known
   bool granted = false;           // its memory is allocated and its replicas are pinned
   consort_status status = 0;      // < 0: why it was refused

@@ -143,7 +143,11 @@ Outcome Transfers::send(Transfer &t) noexcept try {
 
 bool Transfers::land(Transfer &t, consort_status status) noexcept {
   t.status = status;
-  if (tracer_) tracer_->copied(*t.datum, t.from->space, t.to->space, t.bytes, t.began, t.ended ? t.ended : clock_.now(), status);
+  if (tracer_) {
+    const bool wished = t.wish && t.waiters.empty();
+    tracer_->copied(*t.datum, t.from->space, t.to->space, t.bytes, t.began, t.ended ? t.ended : clock_.now(), status,
+                    t.saving ? CopyReason::kSave : wished ? CopyReason::kPrefetch : CopyReason::kDemand);
+  }
   count_out(t);
   Replicas &all = *t.datum->extra()->replicas;
   // If the contents were overwritten elsewhere meanwhile (no task waits for a save), the copy is invalid.

@@ -75,6 +75,7 @@ void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const T
     if (rt_.models->of(*c, CONSORT_MODEL_ENERGY)) energy = ask(t, CONSORT_MODEL_ENERGY);
   }
 
+  const uint64_t now = rt_.clock.now();
   const std::lock_guard lock(mutex_);
   if (tasks_.size() >= most_) {
     ++lost_;
@@ -106,14 +107,14 @@ void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const T
       if (!(claims[i].mode & Claim::kLoose)) uses_.push_back({datum_of(*claims[i].datum), letter_of(claims[i].mode)});
     for (uint32_t i = 0; i < nafter; ++i)
       if (after[i]) after_.push_back(after[i]);
-    tasks_.push_back({t.pub.id, at->second, t.pub.priority, static_cast<uint32_t>(uses_.size() - uses),
+    tasks_.push_back({t.pub.id, at->second, now, t.pub.priority, static_cast<uint32_t>(uses_.size() - uses),
                       static_cast<uint32_t>(after_.size() - afters)});
   } catch (...) {
     uses_.resize(uses);
     after_.resize(afters);
     throw;
   }
-  if (tasks_.size() == 1) began_ = rt_.clock.now();
+  if (tasks_.size() == 1) began_ = now;
 } catch (const std::bad_alloc &) {
   const std::lock_guard lock(mutex_);
   ++lost_;
@@ -181,7 +182,7 @@ std::string GraphLog::text() const {
       put(&all, "%s%c%" PRIx64, i ? "," : "", uses_[use].how, data_[uses_[use].datum].id);
     all += '\t';
     for (uint32_t i = 0; i < t.nafter; ++i, ++name) put(&all, "%s%" PRIx64, i ? "," : "", after_[name]);
-    all += '\n';
+    put(&all, "\t%" PRIu64 "\n", t.at);
   }
   put(&all, "submitted\t%" PRIu64 "\t%" PRIu64 "\n", began_, lost_);
   return all;

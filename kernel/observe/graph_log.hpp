@@ -56,6 +56,7 @@ class GraphLog final : public GraphObserver {
   struct Entry {
     TaskName name;
     uint32_t kind;
+    uint64_t at;                             // when it was submitted
     int32_t priority;
     uint32_t nuses, nafter;                  // number of its entries in uses_ and after_
   };

@@ -74,8 +74,8 @@ void Tracer::ran(uint32_t worker, const Task &t, TaskName name_of_task, uint32_t
 }
 
 void Tracer::copied(const Datum &d, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
-                    consort_status status) noexcept {
-  const Copy copy{t0, t1, bytes, d.pub.id, from, to, status};
+                    consort_status status, CopyReason why) noexcept {
+  const Copy copy{t0, t1, bytes, d.pub.id, from, to, status, why};
   const std::lock_guard lock(mutex_);
   copies_.add(copy, most_);
 }
@@ -84,6 +84,38 @@ void Tracer::decided(TaskName task, uint32_t worker, float run, uint64_t end) no
   const Decision d{rt_.clock.now(), end, task, worker, run};
   const std::lock_guard lock(mutex_);
   decisions_.add(d, most_);
+}
+
+void Tracer::fetched(TaskName task, uint32_t worker, uint64_t t0, uint64_t t1) noexcept {
+  const std::lock_guard lock(mutex_);
+  waits_.add({t0, t1, task, worker}, most_);
+}
+
+void Tracer::slept(uint32_t worker, uint64_t t0, uint64_t t1) noexcept { fetched(0, worker, t0, t1); }
+
+void Tracer::evicted(const Datum &d, uint32_t space, uint64_t bytes) noexcept {
+  const Eviction one{rt_.clock.now(), d.pub.id, bytes, space};
+  const std::lock_guard lock(mutex_);
+  evictions_.add(one, most_);
+}
+
+void Tracer::in_use(uint32_t space, uint64_t bytes, uint64_t limit) noexcept {
+  const Use one{rt_.clock.now(), bytes, limit == UINT64_MAX ? 0 : limit, space};
+  const std::lock_guard lock(mutex_);
+  uses_.add(one, most_);
+}
+
+void Tracer::put_memory(std::string *all) const {
+  waits_.each([&](const Wait &w) {
+    if (w.task) put(all, "fetch\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIx64 "\n", w.worker, w.t0, w.t1, w.task);
+    else put(all, "sleep\t%u\t%" PRIu64 "\t%" PRIu64 "\n", w.worker, w.t0, w.t1);
+  });
+  evictions_.each([&](const Eviction &e) {
+    put(all, "evict\t%u\t%" PRIu64 "\t%" PRIx64 "\t%" PRIu64 "\n", e.space, e.at, e.datum, e.bytes);
+  });
+  uses_.each([&](const Use &u) {
+    put(all, "used\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", u.space, u.at, u.bytes, u.limit);
+  });
 }
 
 // One line for each record, fields separated by tabs; times in ns of the runtime's clock.
@@ -101,7 +133,8 @@ std::string Tracer::text() const {
   for (size_t i = 0; i < names_.size(); ++i)
     if (!names_[i].empty()) all += "codelet\t" + std::to_string(i) + "\t" + one_line(names_[i]) + "\n";
   if (graph_) all += graph_->text();
-  uint64_t lost = others_.runs.lost() + copies_.lost() + decisions_.lost();
+  uint64_t lost = others_.runs.lost() + copies_.lost() + decisions_.lost() + waits_.lost() + evictions_.lost() +
+                  uses_.lost();
   const auto runs = [&](const Ring<Run> &ring) {
     ring.each([&](const Run &r) {
       put(&all, "run\t%u\t%" PRIu64 "\t%" PRIu64 "\t%u\t%" PRIx64 "\t%u\t%" PRId64 "\t%d\n", r.worker, r.t0, r.t1,
@@ -114,13 +147,14 @@ std::string Tracer::text() const {
   }
   runs(others_.runs);
   copies_.each([&](const Copy &c) {
-    put(&all, "copy\t%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIx64 "\t%d\n", c.from, c.to, c.t0, c.t1,
-        c.bytes, c.datum, c.status);
+    put(&all, "copy\t%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIx64 "\t%d\t%c\n", c.from, c.to, c.t0, c.t1,
+        c.bytes, c.datum, c.status, "dps"[static_cast<unsigned>(c.why)]);
   });
   decisions_.each([&](const Decision &d) {
     put(&all, "decision\t%" PRIu64 "\t%" PRIx64 "\t%u\t%.0f\t%" PRIu64 "\n", d.at, d.task, d.worker,
         static_cast<double>(d.run), d.end);
   });
+  put_memory(&all);
   return all + "end\t" + std::to_string(lost) + "\n";
 }
 
@@ -130,6 +164,9 @@ void Tracer::clear() noexcept {
   others_.runs.clear();
   copies_.clear();
   decisions_.clear();
+  waits_.clear();
+  evictions_.clear();
+  uses_.clear();
   if (graph_) graph_->clear();
 }
 

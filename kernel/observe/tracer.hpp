@@ -2,8 +2,8 @@
 // only reads the state of other rooms. It includes every room below; memory and api use it. Start with tracer.hpp, then
 // explain.hpp.
 //
-// tracer.hpp — records a bounded number of runs of each worker, copies, and the policy's expectations, and writes them
-// to a file.
+// tracer.hpp — records a bounded number of runs of each worker, copies, the policy's expectations, waits, evictions and
+// memory in use, and writes them to a file.
 //
 // Owned by the runtime; exists only if the setting `trace` names a file or `reports` names a report. Written at the
 // stop, when nothing runs. The holder of a worker's token writes the worker's ring; all else is written under a leaf
@@ -31,9 +31,15 @@ class Tracer final : public RunObserver {
 
   void ran(uint32_t worker, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
            consort_status, bool alone) noexcept override;
-  void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
-              consort_status) noexcept override;
+  void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1, consort_status,
+              CopyReason) noexcept override;
   void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept override;
+  void fetched(TaskName, uint32_t worker, uint64_t t0, uint64_t t1) noexcept override;
+  void slept(uint32_t worker, uint64_t t0, uint64_t t1) noexcept override;
+  // A replica was dropped to free memory. [any]
+  void evicted(const Datum &, uint32_t space, uint64_t bytes) noexcept;
+  // Bytes in use in a space have changed; limit: UINT64_MAX none. [any]
+  void in_use(uint32_t space, uint64_t bytes, uint64_t limit) noexcept;
   GraphLog *graph() const noexcept { return graph_.get(); }  // nullptr: not requested
   void close() noexcept;                                     // writes the file; called once
 
@@ -53,12 +59,26 @@ class Tracer final : public RunObserver {
     uint64_t t0, t1, bytes, datum;
     uint32_t from, to;
     consort_status status;
+    CopyReason why;
   };
   struct Decision {
     uint64_t at, end;
     TaskName task;
     uint32_t worker;
     float run;
+  };
+  struct Wait {                      // of a worker: for the data of a task, or asleep (no task)
+    uint64_t t0, t1;
+    TaskName task;
+    uint32_t worker;
+  };
+  struct Eviction {
+    uint64_t at, datum, bytes;
+    uint32_t space;
+  };
+  struct Use {
+    uint64_t at, bytes, limit;
+    uint32_t space;
   };
   // A ring buffer that keeps the latest entries.
   template <class T> class Ring {
@@ -94,6 +114,7 @@ class Tracer final : public RunObserver {
 
   Tracer(Observation &, std::string path, int fd, size_t most, bool graph);
   void name(Line &, const Task &) noexcept;
+  void put_memory(std::string *all) const;
 
   Observation &rt_;
   const std::string path_;
@@ -104,6 +125,9 @@ class Tracer final : public RunObserver {
   Line others_;                      // bodies that ran after they had given up their worker's token
   Ring<Copy> copies_;
   Ring<Decision> decisions_;
+  Ring<Wait> waits_;
+  Ring<Eviction> evictions_;
+  Ring<Use> uses_;
   std::vector<std::string> names_;   // of codelets, by number
   std::unique_ptr<GraphLog> graph_;
 };

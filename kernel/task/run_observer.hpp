@@ -1,4 +1,4 @@
-// run_observer.hpp — the interface through which a trace records runs, copies and decisions.
+// run_observer.hpp — the interface through which a trace records runs, copies, decisions, and waits of workers.
 //
 // The room observe implements it. A runtime without a trace has none: callers test the pointer, which is set before the
 // first worker starts and does not change. No function blocks or fails.
@@ -6,6 +6,8 @@
 #include "task/task.hpp"
 
 namespace consort {
+
+enum class CopyReason : uint8_t { kDemand, kPrefetch, kSave };  // a task waits; a request; memory is to be freed
 
 class RunObserver {
  public:
@@ -15,9 +17,13 @@ class RunObserver {
                    consort_status, bool alone) noexcept = 0;
   // The end of a copy between two spaces.
   virtual void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
-                      consort_status) noexcept = 0;
+                      consort_status, CopyReason) noexcept = 0;
   // A decision of the policy: the task is to run on that worker for `run` ns and to end at `end`. NaN, 0: unknown.
   virtual void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept = 0;
+  // The data of a task that a worker has taken were incomplete from t0 to its start.
+  virtual void fetched(TaskName, uint32_t worker, uint64_t t0, uint64_t t1) noexcept = 0;
+  // The worker's thread slept, because it found no task. [any]
+  virtual void slept(uint32_t worker, uint64_t t0, uint64_t t1) noexcept = 0;
 
  protected:
   ~RunObserver() = default;  // its owner destroys it as its own class

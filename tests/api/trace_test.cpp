@@ -1,6 +1,7 @@
 // The setting `trace`: which tasks ran where and when, in a file that is written at the stop.
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "api/harness.hpp"
@@ -125,6 +126,51 @@ TEST_F(Traces, RecordCopiesAndDecisionsInVirtualTime) {
     program(scheduler);
     EXPECT_EQ(once, read_file(path_)) << "two runs, one trace";
   }
+}
+
+TEST_F(Traces, RecordWhatAReportNeeds) {
+  ASSERT_OK(start({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", "eager"}, {"sim.cores", "1"}, {"sim.units", "1"}, {"sim.class", "gpu"}, {"sim.runs", ""},
+                   {"sim.memory", "20K"}, {"sim.times", "work=1ms"}, {"trace_graph", "true"}}));
+  std::vector<double> v[3];                // two of them have room on the device
+  consort_data_id data[3];
+  for (int i = 0; i < 3; ++i) v[i].resize(1000), data[i] = vector_of(rt_, v[i].data(), v[i].size(), sizeof(double));
+  const consort_impl impl = {"gpu", [](const consort_call *) -> consort_status { return CONSORT_OK; }, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
+  consort_codelet desc = CONSORT_CODELET_INIT;
+  desc.name = "work";
+  desc.impls = &impl;
+  desc.nimpls = 1;
+  consort_codelet_id c{};
+  ASSERT_OK(consort_codelet_add(rt_, &desc, &c));
+  for (int i = 0; i < 6; ++i) Desc(c).rw(data[i % 3]).must(rt_);
+  ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  for (const consort_data_id d : data) ASSERT_OK(consort_unregister(rt_, d));
+  read();
+  const auto runs = of("run"), fetches = of("fetch"), evictions = of("evict"), uses = of("used"), tasks = of("task");
+  ASSERT_EQ(runs.size(), 6u);
+  ASSERT_FALSE(fetches.empty());
+  for (const Line &f : fetches) {
+    const auto run = std::find_if(runs.begin(), runs.end(), [&](const Line &r) { return r.at(5) == f.at(4); });
+    ASSERT_NE(run, runs.end()) << "of the task that waited";
+    EXPECT_EQ(f.at(1), run->at(1)) << "its worker";
+    EXPECT_LT(f.number(2), f.number(3));
+    EXPECT_LE(f.number(3), run->number(2)) << "it began when its data were there";
+  }
+  EXPECT_GE(evictions.size(), 3u) << "the third datum and the next round need room";
+  for (const Line &e : evictions) EXPECT_GE(e.number(4), 8000u);
+  ASSERT_FALSE(uses.empty());
+  for (const Line &u : uses) {
+    EXPECT_LE(u.number(3), u.number(4)) << "no more than its limit";
+    EXPECT_EQ(u.number(4), 20u << 10);
+  }
+  std::set<std::string> reasons;
+  for (const Line &copy : of("copy")) reasons.insert(copy.at(8));
+  EXPECT_TRUE(reasons.count("d") && reasons.count("s")) << "tasks waited, and contents were saved";
+  size_t submitted = 0;
+  for (const Line &t : tasks) {
+    ASSERT_EQ(t.size(), 7u);
+    submitted += t.number(6) <= runs[0].number(2);
+  }
+  EXPECT_GE(submitted, 6u) << "all were submitted before virtual time went on";
 }
 
 TEST_F(Traces, KeepTheLastEvents) {

@@ -2,6 +2,7 @@
 // debuggers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -47,6 +48,36 @@ TEST_F(TraceText, EachRunIsALine) {
   EXPECT_EQ(lines(text, "worker\t"), 2u);
   EXPECT_NE(text.find("scheduler\teager\n"), std::string::npos);
   EXPECT_NE(text.find("solve"), std::string::npos);
+}
+
+TEST_F(TraceText, WaitsEvictionsAndMemoryInUseAreLines) {
+  Task *const t = room.submit_task(codelet, {{x, CONSORT_M_RW, 0}});
+  room.tracer->fetched(t->pub.id, 1, 3, 7);
+  room.tracer->slept(0, 5, 9);
+  room.tracer->in_use(0, 64, UINT64_MAX);
+  room.tracer->in_use(0, 96, 128);
+  room.run_all();
+  const std::string text = room.tracer->text();
+  EXPECT_NE(text.find("\nsleep\t0\t5\t9\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nfetch\t1\t3\t7\t"), std::string::npos);
+  EXPECT_NE(text.find("\t64\t0\n"), std::string::npos) << "no limit is 0";
+  EXPECT_NE(text.find("\t96\t128\n"), std::string::npos);
+  room.tracer->clear();
+  for (const char *kind : {"sleep\t", "fetch\t", "used\t"}) EXPECT_EQ(lines(room.tracer->text(), kind), 0u) << kind;
+}
+
+TEST_F(TraceText, TasksHaveTheTimeOfTheirSubmission) {
+  const uint64_t before = room.clock.now();
+  room.submit_task(codelet, {{x, CONSORT_M_RW, 0}});
+  const std::string text = room.tracer->text();
+  const size_t at = text.find("\ntask\t"), end = text.find('\n', at + 1);
+  ASSERT_NE(at, std::string::npos);
+  const std::string line = text.substr(at + 1, end - at - 1);
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\t'), 6) << line;
+  const uint64_t when = std::stoull(line.substr(line.rfind('\t') + 1));
+  EXPECT_GE(when, before);
+  EXPECT_LE(when, room.clock.now());
+  room.run_all();
 }
 
 TEST_F(TraceText, ClearForgetsRuns) {

@@ -33,6 +33,7 @@ class Line {
   void needs(size_t n) const {
     if (fields_.size() != n + 1) refuse("\"" + std::string(kind()) + "\" has " + std::to_string(n) + " fields, this line " + std::to_string(fields_.size() - 1));
   }
+  bool has(size_t n) const { return fields_.size() == n + 1; }
   std::string_view text(size_t i) const { return fields_[i + 1]; }
   uint64_t whole(std::string_view s, int base) const {
     uint64_t n = 0;
@@ -148,13 +149,14 @@ class Reader {
       l.needs(1);
       lost_ = l.number(0);
       ended_ = true;
-    } else if (kind != "clock" && kind != "scheduler" && kind != "copy" && kind != "decision" && kind != "energy") {
+    } else if (kind != "clock" && kind != "scheduler" && kind != "copy" && kind != "decision" && kind != "energy" && kind != "fetch" &&
+               kind != "sleep" && kind != "evict" && kind != "used") {
       l.refuse("\"" + std::string(kind) + "\" is not a kind of line");
     }
   }
 
   void task(const Line &l) {
-    l.needs(5);
+    if (!l.has(6)) l.needs(5);  // the sixth is the time of its submission
     const auto number = static_cast<uint32_t>(out_.problem.tasks.size());
     Task t{l.hex(0), l.index(1, kinds_.size()), static_cast<int32_t>(l.maybe_less(2)), {}, {}, {}};
     if (!by_name_.try_emplace(t.id, number).second) l.refuse("two tasks have the same id");
