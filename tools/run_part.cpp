@@ -52,10 +52,10 @@ void take_settings(const std::vector<std::string> &environment) {
   }
 }
 
-class Part {
+class LocalPart {
  public:
   // signals: the mask for the ranks. SIGCHLD and kEndOfPart are blocked here.
-  Part(Channel &launcher, const PartStart &start, const sigset_t &signals)
+  LocalPart(Channel &launcher, const PartStart &start, const sigset_t &signals)
       : launcher_(launcher), start_(start), folder_({start.job, start.secret}), ranks_(start.count), before_(signals) {
     sigset_t taken;
     sigemptyset(&taken);
@@ -71,9 +71,9 @@ class Part {
     fcntl(printed_, F_SETFL, O_NONBLOCK);
     fcntl(input_, F_SETFL, O_NONBLOCK);
   }
-  Part(const Part &) = delete;
-  Part &operator=(const Part &) = delete;
-  ~Part() {
+  LocalPart(const LocalPart &) = delete;
+  LocalPart &operator=(const LocalPart &) = delete;
+  ~LocalPart() {
     send(SIGKILL);
     for (const int fd : {signals_, changes_, printed_, ranks_out_, input_, rank_in_})
       if (fd >= 0) close(fd);
@@ -237,7 +237,7 @@ int run_part() {
   const PartStart start = wait_for_start(launcher);
   for (const int s : kEndOfPart) sigaddset(&blocked, s);  // there is something to clean up from here on
   sigprocmask(SIG_BLOCK, &blocked, nullptr);
-  return Part(launcher, start, before).run();
+  return LocalPart(launcher, start, before).run();
 }
 
 }  // namespace tool
