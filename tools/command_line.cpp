@@ -160,6 +160,11 @@ CommandLine::CommandLine() {
   bound->add_option("--mps", asked.mps, "in free MPS form")->type_name("FILE");
   bound->add_option("--dot", asked.dot, "writes the tasks and their predecessors, for Graphviz")->type_name("FILE");
 
+  report = app.add_subcommand("report", "says where a run's time went and what would help, as text or as one HTML file");
+  report->add_option("FILE", reported.record, "a trace; with trace_graph it also says why workers were idle")->required();
+  report->add_option("-o,--output", reported.out, "the page to write (HTML); it needs no network")->type_name("FILE");
+  data(report);
+
   conform = app.add_subcommand("conform", "checks plugins against the rules of docs/rules (status 1: one is violated)");
   conform->add_option("FILE", judged.files, "plugins, each a FILE.so")->type_name("");
   conform->add_option("--level", judged.level, "1 quick to 10 all")->check(CLI::Range(1, 10).description(""))->capture_default_str();

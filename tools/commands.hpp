@@ -93,6 +93,11 @@ struct BoundOptions {
   bool integer = false, json = false;
 };
 int run_bound(Settings &, const BoundOptions &);
+struct ReportOptions {
+  std::string record, out;                // out: an HTML file; "": text
+  bool json = false;
+};
+int run_report(Settings &, const ReportOptions &);
 int run_model_list(Settings &, bool json);
 int run_model_show(Settings &, const std::string &name, uint32_t fit, bool json);  // fit: CONSORT_MODEL_*, 0 none
 int run_model_check(Settings &, bool json);

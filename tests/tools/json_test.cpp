@@ -99,6 +99,12 @@ TEST_F(JsonTool, DescribesRunsAndBounds) {
   EXPECT_NEAR(bound["bound_ns"].get<double>(), 1.6e6, 1);
   EXPECT_NEAR(bound["took_ns"].get<double>(), 6e6, 1);
   expect_members(bound["kinds"], {"kind", "units", "each_ns", "ran", "best"});
+  const Json report = object("report " + this->trace());
+  EXPECT_EQ(report["tasks"], 2);
+  EXPECT_NEAR(report["bound"]["bound_ns"].get<double>(), 1.6e6, 1e5);
+  expect_members(report["workers"], {"name", "class", "memory", "tasks", "busy_ns", "asleep_ns", "idle"});
+  expect_members(report["codelets"], {"codelet", "class", "tasks", "failed", "sum_ns", "least_ns", "median_ns", "p90_ns", "most_ns", "measured_to_expected", "histogram"});
+  expect_members(report["links"], {"from", "to", "copies", "failed", "bytes", "demand_bytes", "prefetch_bytes", "save_bytes", "busy_ns", "bytes_per_s"});
   std::ofstream(folder_ / "empty.trace") << "consort trace 1\nworker\t0\tcpu0\tcpu\nspace\t0\tram\nend\t0\n";
   const Json none = object("bound " + folder_ / "empty.trace");
   EXPECT_EQ(none.size(), 4u) << none;
