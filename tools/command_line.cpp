@@ -148,6 +148,15 @@ CommandLine::CommandLine() {
   trace_show->add_option("--svg", trace_drawing, "writes a drawing instead; PNG if its name ends with .png")->type_name("FILE");
   trace_show->add_option("--width", width, "letters of a line")->check(CLI::Range(10, 1000).description(""))->capture_default_str();
 
+  trace_export = trace->add_subcommand("export", "writes a trace in the form of other programs");
+  trace_export->add_option("FILE", trace_file, "written by a runtime")->required();
+  trace_export->add_option("-o,--output", to, "the file to write")->required()->type_name("FILE");
+  trace_export->add_option("--format", trace_form, "chrome: JSON for Perfetto; paje: for pajeng and ViTE; csv: a line for each task")
+      ->check(CLI::IsMember({"chrome", "paje", "csv"}).description(""))
+      ->type_name("chrome|paje|csv")
+      ->capture_default_str();
+  data(trace_export);
+
   bound = app.add_subcommand("bound", "compares a recorded run with the shortest possible one on its machine");
   bound->add_option("FILE", asked.record, "a trace with the tasks in it (the settings trace and trace_graph)")->required();
   bound->add_option("--kind", asked.kind, "constraints: area, units' time; deps, also dependencies; transfers, also copies")

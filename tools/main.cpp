@@ -27,6 +27,7 @@ int run(tool::CommandLine &c) {
   if (*c.run) return tool::run_ranks(c.settings, c.started);
   if (*c.import) return tool::run_machine_import(c.from, c.platform, c.to, c.operands, c.json);
   if (*c.trace_show) return tool::run_trace_show(c.trace_file, c.trace_drawing, c.width, c.json);
+  if (*c.trace_export) return tool::run_trace_export(c.trace_file, c.trace_form, c.to, c.json);
   if (*c.bound) return c.asked.json = c.json, tool::run_bound(c.settings, c.asked);
   if (*c.report) return c.reported.json = c.json, tool::run_report(c.settings, c.reported);
   if (*c.model_list) return tool::run_model_list(c.settings, c.json);
