@@ -1,28 +1,11 @@
-// machine_file.hpp — quantities with units, and the subset of TOML that describes a machine.
-//
-// Pure functions; errors are thrown as Bad with their position.
+// machine_file.hpp — the reader of descriptions, by the names of this driver.
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
+#include <consort/shared/described_file.hpp>
 
 namespace sim {
 
-struct Bad { std::string text; };
-
-uint64_t read_bytes(const std::string &where, const std::string &);     // "512M": K, M, G, T of 1024
-double read_rate(const std::string &where, const std::string &);       // "12.5G": k, M, G, T of 1000, per second
-uint64_t read_time(const std::string &where, const std::string &);     // "200us", "1.5ms", "2s"; a number alone: ns
-double read_number(const std::string &where, const std::string &);
-bool read_flag(const std::string &where, const std::string &);
-std::vector<std::string> split(const std::string &list, char between);  // trimmed, without empty words
-
-struct Table {                                                          // [name] or [[name]], with its entries
-  struct Entry { std::string key, value, where; };
-  std::string name, where;
-  std::vector<Entry> entries;
-};
-// Strings, numbers, true and false; comments. No arrays, no tables in tables, no escapes.
-std::vector<Table> read_tables(const std::string &file, const std::string &text);
+using Bad = consort::shared::BadDescription;
+using consort::shared::read_bytes, consort::shared::read_flag, consort::shared::read_number, consort::shared::read_rate,
+    consort::shared::read_tables, consort::shared::read_time, consort::shared::split, consort::shared::Table;
 
 }  // namespace sim
