@@ -124,6 +124,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
     const auto *times = get ? static_cast<const consort_times *>(get(d->self, CONSORT_TIMES_ID)) : nullptr;
     if (virtual_time && times && CONSORT_HAS_FN(times, consort_times, submit_ns))
       submit_ns = std::max(submit_ns, times->submit_ns(d->self));
+    if (virtual_time && times && CONSORT_HAS_FN(times, consort_times, drop_ns)) drop_ns = std::max(drop_ns, times->drop_ns(d->self));
   }
   auto machine = Topology::open(*drivers, log_to, config->flag("device_cores"));
   if (!machine) return machine.error();

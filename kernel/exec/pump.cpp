@@ -142,17 +142,25 @@ bool pump_all(Execution &rt, ThreadState &thread, uint64_t latest) noexcept {
   rt.policy.flush(rt);  // the caller waits
   bool did = false;
   for (uint32_t i = 0; i < rt.executors.size(); ++i) did |= pump_one(rt, thread, i);
+  OtherRanks *const others = rt.other_ranks.load(std::memory_order_acquire);
+  if (others && others->step(thread)) {
+    settle_down(rt, thread);
+    did = true;
+  }
   if (did || !rt.virtual_time || latest <= rt.clock.now()) return did;
   uint64_t next = std::min({latest, rt.policy.next_event(), rt.execution_memory->next_event()});
   for (const auto &w : rt.executors)
     if (w->queue) next = std::min(next, w->queue->next_event());
-  if (next == CONSORT_NEVER) return false;
   // a driver that reports "now" without an event is asked again later
-  rt.clock.advance_to(std::max(next, rt.clock.now() + 1));
+  if (next != CONSORT_NEVER) next = std::max(next, rt.clock.now() + 1);
+  if (others) next = others->advance(next);
+  if (next == CONSORT_NEVER) return false;
+  rt.clock.advance_to(next);
   return true;
 }
 
 void charge_submissions(Execution &rt) noexcept {
+  if (rt.drop_ns) rt.clock.advance(rt.dropped.exchange(0, std::memory_order_relaxed) * rt.drop_ns);
   if (!rt.submit_ns) return;
   const uint64_t all = rt.submitted();
   uint64_t before = rt.charged.load(std::memory_order_relaxed);  // only rises: another thread may have summed later

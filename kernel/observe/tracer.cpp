@@ -11,6 +11,7 @@
 #include "exec/executor.hpp"
 #include "observe/observation.hpp"
 #include "observe/put.hpp"
+#include "remote/thread_ranks.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/replica.hpp"
@@ -18,16 +19,20 @@
 namespace consort {
 namespace {
 
-// Replaces %p by the process number, so that several processes do not write to one file.
-std::string with_process(std::string path) {
+// Replaces %p by the process number and %r by the rank, so that several runtimes do not write to one file.
+std::string with_numbers(std::string path, const Config &config) {
   if (const size_t at = path.find("%p"); at != path.npos) path.replace(at, 2, std::to_string(::getpid()));
+  if (const size_t at = path.find("%r"); at != path.npos) {
+    const ThreadRank *thread = ThreadRank::of_this_thread();
+    path.replace(at, 2, std::to_string(thread ? thread->rank() : static_cast<uint32_t>(config.number("rank"))));
+  }
   return path;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Tracer>> Tracer::open(Observation &rt) {
-  const std::string path = with_process(std::string(rt.config->text("trace")));
+  const std::string path = with_numbers(std::string(rt.config->text("trace")), *rt.config);
   const bool reports = !rt.reports.empty();
   if (path.empty() && !reports) return std::unique_ptr<Tracer>();
   int fd = -1;

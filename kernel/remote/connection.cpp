@@ -67,6 +67,18 @@ consort_msg Connection::message(uint16_t kind, uint32_t rank, uint64_t cookie, u
   return m;
 }
 
+void Connection::Outbox::add(Slot *slot) noexcept {
+  slot->next = nullptr;
+  (first ? last->next : first) = slot;
+  last = slot;
+}
+
+Connection::Slot *Connection::Outbox::take() noexcept {
+  Slot *const slot = first;
+  first = slot->next;
+  return slot;
+}
+
 void Connection::send(uint32_t rank, const Control &control, std::span<const std::byte> payload) {
   if (free_.empty()) {
     free_.reserve(slots_.size() + 1);  // each slot fits in again
@@ -75,9 +87,9 @@ void Connection::send(uint32_t rank, const Control &control, std::span<const std
     free_.push_back(slots_.back().get());
   }
   Slot *const slot = free_.back();
-  out_[rank].waiting.push_back(slot);
+  out_[rank].add(slot);
   free_.pop_back();
-  ++controls_out_;
+  ++controls_out_, ++controls_waiting_;
   Control c = control;
   c.payload = static_cast<uint32_t>(payload.size());
   encode(c, std::span<std::byte, kControlHead>(slot->data, kControlHead));
@@ -98,7 +110,7 @@ void Connection::receive_contents(uint32_t rank, uint64_t cookie, uint64_t tag, 
     receives_.pop_back();
     throw;
   }
-  receives_.back().go = out_[rank].waiting.back();
+  receives_.back().go = out_[rank].last;
   receives_.back().go->waits = true;
 }
 
@@ -124,10 +136,10 @@ bool Connection::post_receives() noexcept {
 }
 
 bool Connection::post_controls(bool *any) noexcept {
-  for (size_t i = 0; i < out_.size(); ++i) {
+  for (size_t i = 0; i < out_.size() && controls_waiting_; ++i) {
     Outbox &box = out_[next_];
-    for (; !box.waiting.empty() && box.in_flight < kPerRank; box.waiting.pop_front(), ++box.in_flight, *any = true) {
-      Slot *const slot = box.waiting.front();
+    for (; box.first && box.in_flight < kPerRank; box.take(), --controls_waiting_, ++box.in_flight, *any = true) {
+      Slot *const slot = box.first;
       if (slot->waits) break;
       if (!post(message(CONSORT_MSG_SEND, slot->rank, reinterpret_cast<uint64_t>(slot) | kControlOut, 0, slot->data, slot->bytes)))
         return false;  // this rank's turn stays
@@ -148,8 +160,7 @@ void Connection::drop(uint32_t rank) noexcept {
   Outbox &box = out_[rank];
   for (Contents &c : receives_)
     if (c.go && c.go->rank == rank) c.go = nullptr;
-  for (Slot *slot : box.waiting) free_.push_back(slot), --controls_out_;  // capacity: send()
-  box.waiting.clear();
+  while (box.first) free_.push_back(box.take()), --controls_out_, --controls_waiting_;  // capacity: send()
 }
 
 void Connection::finish(const consort_done &done) {

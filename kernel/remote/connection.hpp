@@ -57,12 +57,15 @@ class Connection {
   void drop(uint32_t rank) noexcept;                      // control messages to it are not sent any more
   int event_fd() const noexcept { return fd_; }
   bool arm() noexcept;                                    // false: step() has something to do
+  bool has_virtual_time() const noexcept { return ops_->advance; }
+  uint64_t advance(uint64_t until) noexcept { return ops_->advance(t_, until); }  // without the lock; one thread at a time
   const consort_tcaps &caps() const noexcept { return caps_; }
 
  private:
   static constexpr uint32_t kReceives = 32, kPerRank = 8;  // control messages in flight
   static constexpr uint64_t kContents = uint64_t{1} << 63; // in the tag of contents
   struct Slot {                                           // one control message
+    Slot *next = nullptr;                                 // that waits for the same rank
     uint32_t rank = 0, bytes = 0;
     bool waits = false;                                   // for the transport to take a receive of contents
     std::byte data[kControlBytes];
@@ -71,9 +74,11 @@ class Connection {
     consort_msg m;
     Slot *go;                                             // waits for it; nullptr: none does
   };
-  struct Outbox {
-    std::deque<Slot *> waiting;
+  struct Outbox {                                         // one for each rank: small
+    Slot *first = nullptr, *last = nullptr;               // waiting, in order
     uint32_t in_flight = 0;
+    void add(Slot *) noexcept;
+    Slot *take() noexcept;                                // precondition: one is waiting
   };
   enum Kind : uint64_t { kControlIn, kControlOut, kContentsOut, kContentsIn };  // in the low bits of a cookie
 
@@ -95,6 +100,7 @@ class Connection {
   std::vector<Slot *> free_;
   std::vector<Slot *> to_receive_;                        // to be posted again; capacity for all
   std::vector<Outbox> out_;                               // by rank
+  uint32_t controls_waiting_ = 0;
   uint32_t controls_out_ = 0, sends_out_ = 0, next_ = 0;  // waiting or in flight; next_: the rank whose turn it is
   std::deque<consort_msg> sends_;                         // contents, not taken by the transport yet
   std::deque<Contents> receives_;

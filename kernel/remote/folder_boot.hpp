@@ -4,34 +4,30 @@
 // for one, fence() is a put and a get of all ranks. `RANK.ended`, from the launcher, ends such waits. `abort` asks the
 // launcher to end the job. The folder and its files belong to this user, and no other may read them. [control].
 #pragma once
-#include <consort/transport.h>
-
 #include <memory>
 #include <string>
 
 #include "base/park.hpp"
 #include "base/result.hpp"
+#include "remote/rank_boot.hpp"
 
 namespace consort {
 
 class Clock;
 
-class FolderBoot {
+class FolderBoot final : public RankBoot {
  public:
   static Result<std::unique_ptr<FolderBoot>> open(const Clock &, const std::string &folder, uint32_t rank, uint32_t ranks);
-  ~FolderBoot();
+  ~FolderBoot() override;
   FolderBoot(const FolderBoot &) = delete;
   FolderBoot &operator=(const FolderBoot &) = delete;
 
-  consort_status put(const char *key, const void *, uint32_t n) noexcept;
-  consort_status get(uint32_t rank, const char *key, void *, uint32_t *n, uint64_t deadline) noexcept;
-  consort_status fence(uint64_t deadline) noexcept;
-  void abort(const char *why) noexcept;
-  // How a rank ended, in words of the launcher; "": it has not.
-  std::string end_of(uint32_t rank) const;
-
-  // Fills what the folder knows; the caller adds the functions.
-  void describe(consort_boot &) const noexcept;
+  consort_status put(const char *key, const void *, uint32_t n) noexcept override;
+  consort_status get(uint32_t rank, const char *key, void *, uint32_t *n, uint64_t deadline) noexcept override;
+  consort_status fence(uint64_t deadline) noexcept override;
+  void abort(const char *why) noexcept override;
+  std::string end_of(uint32_t rank) const override;
+  void describe(consort_boot &) const noexcept override;
 
  private:
   FolderBoot(const Clock &clock, int folder, std::string job, uint32_t rank, uint32_t ranks) noexcept

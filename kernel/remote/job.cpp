@@ -19,15 +19,15 @@ constexpr int64_t kLook = 10'000'000;    // ns between two looks at what a trans
 constexpr int64_t kTick = 50'000;        // likewise at a transport without a descriptor
 constexpr int64_t kLeave = 1'000'000'000;  // ns for the last messages of a rank that leaves
 
-FolderBoot &folder_of(const consort_host *h) noexcept {
-  return *distribution_of(*static_cast<Core *>(host_user(h))).joining.load(std::memory_order_acquire)->folder();
+RankBoot &meeting_of(const consort_host *h) noexcept {
+  return *distribution_of(*static_cast<Core *>(host_user(h))).joining.load(std::memory_order_acquire)->meeting();
 }
-consort_status boot_put(const consort_host *h, const char *key, const void *p, uint32_t n) { return folder_of(h).put(key, p, n); }
+consort_status boot_put(const consort_host *h, const char *key, const void *p, uint32_t n) { return meeting_of(h).put(key, p, n); }
 consort_status boot_get(const consort_host *h, uint32_t rank, const char *key, void *p, uint32_t *n, uint64_t deadline) {
-  return folder_of(h).get(rank, key, p, n, deadline);
+  return meeting_of(h).get(rank, key, p, n, deadline);
 }
-consort_status boot_fence(const consort_host *h, uint64_t deadline) { return folder_of(h).fence(deadline); }
-void boot_abort(const consort_host *h, consort_status, const char *why) { folder_of(h).abort(why ? why : ""); }
+consort_status boot_fence(const consort_host *h, uint64_t deadline) { return meeting_of(h).fence(deadline); }
+void boot_abort(const consort_host *h, consort_status, const char *why) { meeting_of(h).abort(why ? why : ""); }
 
 // Whether a launcher has started several ranks, by its environment.
 bool is_below_launcher() noexcept {
@@ -62,6 +62,7 @@ consort_status Job::join(Distribution &rt, const JobSettings &settings) noexcept
   rt.job = std::move(job);
   rt.checkpoints = std::move(checkpoints);
   rt.joined.store(rt.job.get(), std::memory_order_release);
+  if (rt.virtual_time && rt.job->ranks() > 1) rt.other_ranks.store(rt.job.get(), std::memory_order_release);
   return CONSORT_OK;
 } catch (const std::bad_alloc &) {
   return set_error(CONSORT_E_NOMEM, "no memory to join a job");
@@ -70,32 +71,41 @@ consort_status Job::join(Distribution &rt, const JobSettings &settings) noexcept
 Result<void> Job::open(const JobSettings &settings) {
   const Config &config = *rt_.config;
   const int64_t seconds = config.number("join_seconds");
-  const uint64_t deadline = rt_.clock.now() + static_cast<uint64_t>(settings.timeout_ns > 0 ? settings.timeout_ns : seconds * 1'000'000'000);
+  const uint64_t deadline = world_.now() + static_cast<uint64_t>(settings.timeout_ns > 0 ? settings.timeout_ns : seconds * 1'000'000'000);
   boot_.size = sizeof boot_, boot_.nranks = 1;
   if (settings.boot) {
     boot_ = *settings.boot;
     if (boot_.rank >= boot_.nranks) return error(CONSORT_E_INVAL, "boot->rank is not below boot->nranks");
+  } else if ((thread_rank_ = ThreadRank::of_this_thread())) {
+    thread_rank_->describe(boot_);
+  } else if (config.number("ranks_here") > 1) {
+    return error(CONSORT_E_INVAL, config.origin("ranks_here") + ": ranks_here = " + std::to_string(config.number("ranks_here")) +
+                                      ", but this thread is none of them: give the rank as a function by consort_rank_main()");
   } else if (const std::string folder(config.text("rendezvous")); !folder.empty()) {
-    auto opened = FolderBoot::open(rt_.clock, folder, static_cast<uint32_t>(config.number("rank")),
+    auto opened = FolderBoot::open(world_, folder, static_cast<uint32_t>(config.number("rank")),
                                    static_cast<uint32_t>(config.number("ranks")));
     if (!opened) return opened.error();
     folder_ = std::move(*opened);
     folder_->describe(boot_);
-    boot_.put = boot_put, boot_.get = boot_get, boot_.fence = boot_fence, boot_.abort = boot_abort;
   } else if (config.number("ranks") > 1) {
     return error(CONSORT_E_INVAL, config.origin("ranks") + ": ranks = " + std::to_string(config.number("ranks")) +
                                       " without a rendezvous: start the ranks by consort run");
   }
+  if (meeting()) boot_.put = boot_put, boot_.get = boot_get, boot_.fence = boot_fence, boot_.abort = boot_abort;
+  if (rt_.virtual_time && !boot_.sim_domain) boot_.sim_domain = 1;
   auto plugin = transport_of(settings, deadline);
   if (!plugin) return plugin.error();
   peers_ = std::vector<Peer>(ranks());
   peers_[rank()].host = host_name();
   if (ranks() == 1) return transport_.clear(), Result<void>();
-  if (rt_.manual) return error(CONSORT_E_UNSUPPORTED, "a job of several ranks needs threads: pump = \"threads\", time = \"real\"");
+  if (rt_.manual && !rt_.virtual_time)
+    return error(CONSORT_E_UNSUPPORTED, "a job of several ranks needs threads, or virtual time: pump = \"threads\", or time = \"virtual\"");
   is_limited_ = rt_.execution_memory->manages(rt_.topology->home());
   auto connection = Connection::open(*this, **plugin, boot_);
   if (!connection) return connection.error();
   connection_ = std::move(*connection);
+  if (rt_.virtual_time && !connection_->has_virtual_time())
+    return error(CONSORT_E_UNSUPPORTED, "transport '" + transport_ + "' knows no virtual time: start the ranks by consort sim -n");
   const consort_host *const host = (*plugin)->host;
   const std::string mine = host_name();
   auto address = connection_->address();
@@ -118,8 +128,10 @@ Result<void> Job::open(const JobSettings &settings) {
   }
   if (auto met = meet(deadline); !met) return met;
   // No rank goes on, and perhaps leaves, while others still connect.
-  thread_ = std::thread([this] { run(); });
+  if (!rt_.virtual_time) thread_ = std::thread([this] { run(); });
   if (const consort_status s = boot_.fence(host, deadline); s < 0) return last_error(s);
+  if (rt_.virtual_time) rt_.clock.advance_to(connection_->advance(rt_.clock.now()));  // one rank after the other from here on
+  if (thread_rank_) thread_rank_->joined.fetch_add(1, std::memory_order_relaxed), is_counted_ = true;
   return {};
 }
 
@@ -127,7 +139,7 @@ Result<void> Job::open(const JobSettings &settings) {
 // transport that is named, or below a launcher the transport for it, says by itself which ranks there are.
 Result<const Plugin *> Job::transport_of(const JobSettings &settings, uint64_t deadline) {
   const Config &config = *rt_.config;
-  const bool is_started = settings.boot || folder_;
+  const bool is_started = settings.boot || meeting();
   const bool is_named = !settings.transport.empty() || config.origin("transport") != "default";
   transport_ = settings.transport.empty() ? std::string(config.text("transport")) : settings.transport;
   if (is_started ? ranks() == 1 : !is_named && !is_below_launcher())
@@ -156,10 +168,10 @@ Result<void> Job::meet(uint64_t deadline) {
         if (peers_[r].is_lost) return error(CONSORT_E_PEER_LOST, lost_text(r));
       if (up_ + 1 == ranks()) break;
     }
-    for (uint32_t r = 0; folder_ && !did && r < ranks(); ++r)
-      if (const std::string end = folder_->end_of(r); !end.empty() && !peers_[r].is_up)
+    for (uint32_t r = 0; meeting() && !did && r < ranks(); ++r)
+      if (const std::string end = meeting()->end_of(r); !end.empty() && !peers_[r].is_up)
         return error(CONSORT_E_PEER_LOST, "rank " + std::to_string(r) + " on host " + peers_[r].host + " " + end + " before all were connected");
-    if (rt_.clock.now() >= deadline)
+    if (world_.now() >= deadline)
       return error(CONSORT_E_TIMEOUT, std::to_string(ranks() - 1 - up_) + " ranks were not connected in time: join_seconds");
     if (!did) parker_.wait(kLook / 10);
   }
@@ -167,16 +179,17 @@ Result<void> Job::meet(uint64_t deadline) {
 }
 
 // A transport reports a message as sent that it only stores, and may drop it when this rank closes. So the rank waits until
-// each other one has seen all messages, or leaves as well.
+// each other one has seen all messages, or leaves as well. In virtual time all that was sent arrives, and the others learn of
+// the end by their transport: of 1,024 ranks, kBye would be a million messages.
 void Job::leave() noexcept {
-  const Deadline deadline(rt_.clock, kLeave);
+  const Deadline deadline(world_, kLeave);
   {
     const std::lock_guard guard(mutex_);
     is_leaving_ = true;
     Control bye;
     bye.kind = Control::kBye;
     try {
-      for (uint32_t r = 0; r < ranks(); ++r)
+      for (uint32_t r = 0; r < ranks() && !rt_.virtual_time; ++r)
         if (r != rank()) send(r, bye);
     } catch (const std::bad_alloc &) {  // the others see its end all the same
     }
@@ -186,15 +199,17 @@ void Job::leave() noexcept {
       const std::lock_guard guard(mutex_);
       connection_->flush();
       uint32_t needing = 0;
-      for (uint32_t r = 0; r < ranks(); ++r) needing += r != rank() && !peers_[r].needs_nothing();
-      if ((!needing && connection_->is_idle()) || deadline.passed()) return;
+      for (uint32_t r = 0; r < ranks() && !rt_.virtual_time; ++r) needing += r != rank() && !peers_[r].needs_nothing();
+      if ((!needing && connection_->is_idle()) || (!rt_.virtual_time && deadline.passed())) return;
     }
-    Parker().wait(kTick);
+    if (!rt_.virtual_time) Parker().wait(kTick);
+    else if (!pass_time()) return;
   }
 }
 
 // That rank leaves: answers when its last contents are here.
 void Job::answer_bye(uint32_t r) {
+  if (rt_.virtual_time) return;
   for (const auto &[id, m] : messages_)
     if (m->key.peer == r && m->kind == Message::Kind::kReceive && m->state == Message::State::kMoving) return;
   Control seen;
@@ -204,12 +219,15 @@ void Job::answer_bye(uint32_t r) {
 }
 
 Job::~Job() {
-  if (!thread_.joinable()) return;
-  leave();
-  stopping_.store(true, std::memory_order_release);
-  parker_.wake();
-  thread_.join();
+  const bool is_simulated = rt_.other_ranks.exchange(nullptr, std::memory_order_acq_rel);
+  if (is_simulated || thread_.joinable()) leave();
+  if (thread_.joinable()) {
+    stopping_.store(true, std::memory_order_release);
+    parker_.wake();
+    thread_.join();
+  }
   connection_.reset();
+  if (is_counted_) thread_rank_->joined.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Job::run() noexcept {
@@ -279,8 +297,8 @@ consort_status Job::state_of(uint32_t r, std::string *how) noexcept {
 void Job::lost(uint32_t r, const char *how) try {
   Peer &p = peers_[r];
   if (r == rank() || std::exchange(p.is_lost, true)) return;
-  p.how = p.has_left ? "has left the job" : how;
-  if (!p.has_left && !is_leaving_) rt_.log(kLogWarn, lost_text(r));
+  p.how = p.has_left ? "has left the job" : rt_.virtual_time ? "has left the job, or has ended" : how;
+  if (!rt_.virtual_time && !p.has_left && !is_leaving_) rt_.log(kLogWarn, lost_text(r));
   connection_->drop(r);
   for (Message *m : matching_.leave(r)) fail_at_end(*m, CONSORT_E_PEER_LOST, lost_text(r));
   for (auto &[id, m] : messages_)

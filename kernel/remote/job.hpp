@@ -21,12 +21,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/park.hpp"
+#include "exec/other_ranks.hpp"
 #include "remote/connection.hpp"
 #include "remote/folder_boot.hpp"
 #include "remote/matching.hpp"
 #include "remote/message.hpp"
 #include "remote/owners.hpp"
+#include "remote/thread_ranks.hpp"
 #include "task/kinds.hpp"
 
 namespace consort {
@@ -40,7 +43,7 @@ struct JobSettings {
   int64_t timeout_ns = 0;
 };
 
-class Job final : public ConnectionOwner {
+class Job final : public ConnectionOwner, public OtherRanks {
  public:
   // [control] All ranks call it. Returns when all are connected.
   static consort_status join(Distribution &, const JobSettings &) noexcept;
@@ -52,7 +55,7 @@ class Job final : public ConnectionOwner {
   const std::string &host(uint32_t rank) const noexcept { return peers_[rank].host; }
   const std::string &transport() const noexcept { return transport_; }
   const consort_boot *boot() const noexcept { return &boot_; }
-  FolderBoot *folder() const noexcept { return folder_.get(); }
+  RankBoot *meeting() const noexcept { return folder_ ? static_cast<RankBoot *>(folder_.get()) : thread_rank_; }
   consort_status state_of(uint32_t rank, std::string *how) noexcept;  // OK, or E_PEER_LOST and how it was lost
 
   // -- messages: submitted like tasks, in the order of the calls --
@@ -91,6 +94,10 @@ class Job final : public ConnectionOwner {
   void event(uint32_t what, uint32_t rank) noexcept;
   std::string describe(TaskName);         // what a message waits for; "": no message. May throw
 
+  // -- virtual time: called by the thread that pumps --
+  bool step(ThreadState &) noexcept override;
+  uint64_t advance(uint64_t until) noexcept override;
+
   void arrived(uint32_t rank, const Control &, std::span<const std::byte> payload) override;
   void moved(uint64_t id, consort_status, uint64_t bytes) override;
   void up(uint32_t rank) override;
@@ -125,9 +132,10 @@ class Job final : public ConnectionOwner {
   Result<const Plugin *> transport_of(const JobSettings &, uint64_t deadline);
   Result<void> meet(uint64_t deadline);
   void run() noexcept;
-  bool step(ThreadState &) noexcept;
-  void rest() noexcept;
   void leave() noexcept;
+  bool pass_time() noexcept;
+  bool fail_what_waits() noexcept;
+  void rest() noexcept;
 
   consort_status submit(ThreadState &, consort_data_id, Message::Kind, const MessageKey &, const Options &, TaskName *);
   consort_status check_peer(uint32_t rank) const noexcept;
@@ -170,7 +178,11 @@ class Job final : public ConnectionOwner {
 
   Distribution &rt_;
   consort_boot boot_{};
+  const Clock world_{false, 0};           // of the start and the end, also in virtual time
   std::unique_ptr<FolderBoot> folder_;
+  ThreadRank *thread_rank_ = nullptr;     // the job's ranks are threads
+  bool is_counted_ = false;               // there
+  bool said_stuck_ = false;               // used by the thread that pumps
   std::string transport_;
   std::vector<Peer> peers_{1};
   bool is_limited_ = false;               // the host's memory is counted

@@ -189,7 +189,10 @@ consort_status submit_distributed(Distribution &rt, Job &job, const consort_task
     if (const consort_status s = choose_rank(rt, job, d, place, &rank); s < 0) return s;
     const bool is_mine = rank == job.rank();
     if (out) out->v = 0;
-    if (!is_mine && is_foreign(job, d)) return CONSORT_OK;
+    if (!is_mine && is_foreign(job, d)) {
+      if (rt.drop_ns) rt.dropped.fetch_add(1, std::memory_order_relaxed);
+      return CONSORT_OK;
+    }
     Moves moves(rt, job);
     for (uint32_t i = 0; i < d.nuses; ++i) {
       if (d.uses[i].mode & CONSORT_M_REDUX)

@@ -30,7 +30,7 @@ struct Site { const char *function; Tag tag; };
   X(victim, kAny) X(next_event, kAny) X(direct, kControl) X(directed, kControl)
 #define LAYERS_OF_ENDPOINT(X) \
   X(address, kControl) X(connect, kControl) X(disconnect, kControl) X(reg, kControl) X(dereg, kControl) X(post, kQueue) \
-  X(poll, kQueue) X(event_fd, kControl) X(arm, kQueue) X(next_event, kQueue) X(boot, kControl)
+  X(poll, kQueue) X(event_fd, kControl) X(arm, kQueue) X(next_event, kQueue) X(boot, kControl) X(advance, kControl)
 #define LAYERS_OF_INTERFACE(X) \
   X(shape, kPure) X(footprint, kPure) X(bytes, kPure) X(blocks, kPure) X(view, kPure) X(extents, kPure) X(args, kPure) \
   X(runs, kPure) X(reshape, kAny) X(packed_bytes, kAny) X(pack, kAny) X(unpack, kAny) X(encode, kPure) X(decode, kPure) \

@@ -284,10 +284,10 @@ void Reader::overheads(const Table &t) {
   Overheads &o = machine_.overheads;
   const std::pair<const char *, uint64_t *> known[] = {{"launch", &o.launch}, {"copy", &o.copy},   {"task", &o.task},
                                                        {"fetch", &o.fetch},   {"alloc", &o.alloc}, {"block", &o.block},
-                                                       {"free", &o.free},     {"submit", &o.submit}};
+                                                       {"free", &o.free},     {"submit", &o.submit}, {"drop", &o.drop}};
   for (const Table::Entry &e : t.entries) {
     const auto it = std::find_if(std::begin(known), std::end(known), [&](const auto &k) { return e.key == k.first; });
-    if (it == std::end(known)) throw Bad{e.where + ": overheads are launch, copy, task, fetch, alloc, block, free, submit"};
+    if (it == std::end(known)) throw Bad{e.where + ": overheads are launch, copy, task, fetch, alloc, block, free, submit, drop"};
     *it->second = read_time(e.where, e.value);
     if (*it->second > 1'000'000'000) throw Bad{e.where + " = \"" + e.value + "\" is more than a second"};
   }
@@ -398,8 +398,8 @@ void Reader::from_file(const std::string &file) {
       overheads(t);
     else if (t.name == "kernel")
       kernels_.push_back(KernelTable::read(t));
-    else if (t.name != "link" && t.name != "route")
-      throw Bad{t.where + ": [" + t.name + "] is not one of device, bus, wire, link, route, times, kernel, overheads"};
+    else if (t.name != "link" && t.name != "route" && t.name != "network" && t.name != "switch")  // the last two: between ranks
+      throw Bad{t.where + ": [" + t.name + "] is not one of device, bus, wire, link, route, times, kernel, overheads, network, switch"};
   }
 }
 

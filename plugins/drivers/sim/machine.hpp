@@ -52,7 +52,7 @@ struct Overheads {
   uint64_t task = 0, fetch = 0;       // per kernel, per datum of it
   uint64_t alloc = 0;                 // once per device: one slab, with the first block
   uint64_t block = 0, free = 0;       // per allocation, and per free, on a device other than the host
-  uint64_t submit = 0;                // paid by the submitter
+  uint64_t submit = 0, drop = 0;      // paid by the submitter; drop: for a task of another rank
 };
 
 struct Machine {

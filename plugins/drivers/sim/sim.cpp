@@ -428,9 +428,12 @@ uint32_t nearby_set(void *dev, uint32_t i, uint32_t *units, uint32_t max) noexce
 
 uint64_t submit_ns(void *self) noexcept { return engine(self).machine.overheads.submit; }
 
+uint64_t drop_ns(void *self) noexcept { return engine(self).machine.overheads.drop; }
+
 const void *get(void *, const char *id) noexcept {
   static constexpr consort_times times = {
-      .size = sizeof(consort_times), .reserved = 0, .kernel_ns = kernel_ns, .submit_ns = submit_ns, .team_ns = team_ns};
+      .size = sizeof(consort_times), .reserved = 0, .kernel_ns = kernel_ns, .submit_ns = submit_ns, .team_ns = team_ns,
+      .drop_ns = drop_ns};
   static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, nearby_set};
   if (std::strcmp(id, CONSORT_NEARBY_ID) == 0) return &nearby;
   return std::strcmp(id, CONSORT_TIMES_ID) == 0 ? &times : nullptr;

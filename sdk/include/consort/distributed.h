@@ -41,6 +41,13 @@ CONSORT_API consort_status consort_job_barrier(consort_runtime *rt, int64_t time
 /* Asks the launcher to end all ranks, and returns. */
 CONSORT_API consort_status consort_job_abort(consort_runtime *rt, const char *why);
 
+/* The part of a program that one rank runs. Returns its exit status. */
+typedef int consort_rank_fn(int argc, char **argv);
+/* Runs `rank`, and returns what it returns. `consort sim -n N --one-process` lets it run once for each rank of the job, each on a thread
+ * of its own; then it returns the first status that is not 0. Each run starts and stops a runtime of its own. Runs share nothing that
+ * they write, and wait for one another by the job alone. To be what main() returns. */
+CONSORT_API int consort_rank_main(consort_rank_fn *rank, int argc, char **argv);
+
 /* -- data with an owner ------------------------------------------------------------------------------- */
 
 /* Makes the datum one of the job: it is the same datum on all ranks that name it by this tag, and its contents live at `owner`. Each

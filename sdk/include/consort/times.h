@@ -26,6 +26,7 @@ typedef struct consort_times {
   uint64_t (*submit_ns)(void *self);  /* [control] virtual time: cost of each submission for the submitter */
   /* [any] as kernel_ns, for a team of `members` units of the device (CONSORT_UNIT_TEAMS); unit: the first */
   double (*team_ns)(void *dev, const consort_times_query *, uint32_t members);
+  uint64_t (*drop_ns)(void *self);    /* [control] virtual time: cost of a task of another rank for the submitter */
 } consort_times;
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@
 //   CONSORT_PLUGIN(mine, TRANSPORT, 0, "mine", "1.0.0", Mine);
 //
 // With a `Settings` in the class (made from the Host) the constructor gets a const Settings & first. Optional: reg with
-// dereg, event_fd with arm (the flag TC_FD comes by itself), next_event, static boot. transport.h has the contract of each.
+// dereg, event_fd with arm (the flag TC_FD comes by itself), next_event, advance, static boot. transport.h has the contract of each.
 #pragma once
 #include <cstddef>
 
@@ -93,6 +93,8 @@ constexpr consort_transport_ops table() {
   o.arm = [](void *t) noexcept -> consort_status { return at<C>(t).arm(); };
   CONSORT_IF_NOEXCEPT(next_event, (), "uint64_t next_event() noexcept")
   o.next_event = [](void *t) noexcept -> uint64_t { return at<C>(t).next_event(); };
+  CONSORT_IF_NOEXCEPT(advance, (uint64_t{}), "uint64_t advance(uint64_t until) noexcept")
+  o.advance = [](void *t, uint64_t until) noexcept -> uint64_t { return at<C>(t).advance(until); };
   if constexpr (requires(Host h) { C::boot(h, uint64_t{}); })
     o.boot = [](void *, const consort_host *h, uint64_t deadline, consort_boot *out) noexcept -> consort_status {
       return guarded(h, [&] { given(out, C::boot(Host(h), deadline)); });
