@@ -99,6 +99,8 @@ CommandLine::CommandLine() {
   sim->add_option("--trace", simulation.trace, "file of what ran where and when, as the setting trace writes it: consort trace show")->type_name("FILE");
   data_or_file(sim, simulation.json);
   sim->add_option("--kernels", simulation.kernels, "the set of the machine's kernels")->type_name("SET");
+  sim->add_option("-n,--ranks", simulation.ranks, "ranks of a job; the machine is each node's, its [network] between them")->type_name("N")->check(CLI::Range(1, 4096));
+  sim->add_flag("--one-process", simulation.one_process, "all ranks in one process: the program gives its rank by consort_rank_main()");
   sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; default: they only take time");
   sim->add_option("PROGRAM", simulation.program, "the program and its arguments, after --")->required()->expected(-1);
 

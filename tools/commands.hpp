@@ -64,7 +64,8 @@ int run_machine_import(const std::string &file, const std::string &name, const s
 
 struct Simulation {
   std::string machine, policy, noise, seed, trace, kernels, json;  // "": as set by the program or by default
-  bool execute = false;
+  bool execute = false, one_process = false;
+  uint32_t ranks = 0;                     // 0: the program is no job of several ranks
   std::vector<std::string> program;
 };
 int run_sim(const Settings &, const Simulation &);  // returns the program's status

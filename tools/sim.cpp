@@ -6,12 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -59,6 +61,97 @@ int run_program(const std::vector<std::string> &program) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+constexpr uint32_t kMostProcesses = 64;
+
+// Settings of the ranks; the network is that of the machine's file.
+void set_ranks(const Simulation &s, const Scratch &report) {
+  set_variable("CONSORT_TRANSPORT", "simnet");
+  set_variable("CONSORT_SIMNET__MACHINE", absolute(s.machine));
+  set_variable("CONSORT_SIMNET__MOVE", s.execute ? "true" : "false");
+  set_variable("CONSORT_SIMNET__REPORT", report.path);
+  if (!s.trace.empty()) set_variable("CONSORT_TRACE", s.trace.find("%r") == s.trace.npos ? s.trace + ".%r" : s.trace);
+  if (s.one_process) set_variable("CONSORT_RANKS_HERE", std::to_string(s.ranks));
+}
+
+int run_program_as_ranks(const Settings &settings, const Simulation &s) {
+  if (s.one_process) return run_program(s.program);
+  RunOptions options;
+  options.ranks = s.ranks, options.unbound = true, options.program = s.program;
+  return run_ranks(settings, options);
+}
+
+// Totals of all ranks. Lines of the driver, of each rank, as below; of the transport: "network MESSAGES BYTES",
+// "wires NAME COUNT MESSAGES BYTES BUSIEST_NS".
+class RanksReport {
+ public:
+  explicit RanksReport(const char *path) {
+    std::istringstream in(read_plain(path));
+    for (std::string line; std::getline(in, line);) read(line);
+  }
+  bool any() const { return runtimes_; }
+  Json json(uint32_t ranks) const {
+    Json run{{"ranks", ranks}, {"time_ns", time_}, {"kernels", Json::array()}, {"copies", Json::array()}, {"wires", Json::array()}};
+    for (const auto &[device, k] : kernels_) run["kernels"].push_back({{"device", device}, {"count", k.first}, {"busy_ns", k.second}});
+    for (const auto &[way, c] : copies_)
+      run["copies"].push_back({{"from", way.first}, {"to", way.second}, {"count", c.first}, {"bytes", c.second}});
+    run["messages"] = {{"count", messages_}, {"bytes", bytes_}};
+    for (const Wires &w : wires_)
+      run["wires"].push_back({{"name", w.name}, {"count", w.count}, {"messages", w.messages}, {"bytes", w.bytes}, {"busiest_ns", w.busiest}});
+    return run;
+  }
+  void print(uint32_t ranks) const {
+    const auto share = [&](double ns) { return time_ > 0 ? 100 * ns / time_ : 0; };
+    std::printf("simulated time  %.6f s on %u ranks\n", time_ * 1e-9, ranks);
+    for (const auto &[device, k] : kernels_)
+      std::printf("  %-22s %9.0f kernels, busy %.1f %%\n", printable(device).c_str(), k.first, share(k.second / ranks));
+    for (const auto &[way, c] : copies_)
+      std::printf("  %-22s %9.0f copies, %s\n", printable(way.first + " -> " + way.second).c_str(), c.first,
+                  bytes(static_cast<uint64_t>(c.second)).c_str());
+    std::printf("  %-22s %9.0f, %s\n", "messages", messages_, bytes(static_cast<uint64_t>(bytes_)).c_str());
+    for (const Wires &w : wires_)
+      std::printf("  %-22s %9.0f messages, %s, the busiest %.1f %%\n", printable(w.name).c_str(), w.messages,
+                  bytes(static_cast<uint64_t>(w.bytes)).c_str(), share(w.busiest));
+  }
+
+ private:
+  struct Wires { std::string name; double count, messages, bytes, busiest; };
+  void read(const std::string &line) {
+    std::istringstream words(line);
+    std::string what, from, to;
+    double a = 0, b = 0, c = 0, d = 0;
+    words >> what;
+    if (what == "time" && words >> a) time_ = std::max(time_, a), ++runtimes_;
+    else if (what == "kernels" && words >> from >> a >> b) kernels_[from].first += a, kernels_[from].second += b;
+    else if (what == "way" && words >> from >> to >> a >> b) copies_[{from, to}].first += a, copies_[{from, to}].second += b;
+    else if (what == "network" && words >> a >> b) messages_ += a, bytes_ += b;
+    else if (what == "wires" && words >> from >> a >> b >> c >> d) wires_.push_back({from, a, b, c, d});
+  }
+
+  uint32_t runtimes_ = 0;
+  double time_ = 0, messages_ = 0, bytes_ = 0;
+  std::map<std::string, std::pair<double, double>> kernels_;
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>> copies_;
+  std::vector<Wires> wires_;
+};
+
+void write_json(const Json &all, const std::string &file) {
+  if (file == "-") return print(all);
+  if (file.empty()) return;
+  std::ofstream out(file);
+  out << text_of(all) << "\n";
+  if (!out.flush()) throw std::runtime_error(file + " cannot be written: " + std::strerror(errno));
+}
+
+bool print_report_of_ranks(const char *path, const Simulation &s) {
+  const RanksReport report(path);
+  Json all = document("sim");
+  all["runs"] = Json::array();
+  if (report.any()) all["runs"].push_back(report.json(s.ranks));
+  if (report.any() && s.json != "-") report.print(s.ranks);
+  write_json(all, s.json);
+  return report.any();
+}
+
 // Lines of the driver: "time NS", "kernels DEVICE COUNT BUSY_NS", "way FROM TO COPIES BYTES"; "time" begins a runtime.
 bool print_report(const char *path, const std::string &json) {
   std::istringstream in(read_plain(path));
@@ -84,18 +177,17 @@ bool print_report(const char *path, const std::string &json) {
       runs.back()["copies"].push_back({{"from", from}, {"to", to}, {"count", a}, {"bytes", b}});
     }
   }
-  if (json == "-") print(all);
-  else if (!json.empty()) {
-    std::ofstream out(json);
-    out << text_of(all) << "\n";
-    if (!out.flush()) throw std::runtime_error(json + " cannot be written: " + std::strerror(errno));
-  }
+  write_json(all, json);
   return any;
 }
 
 }  // namespace
 
 int run_sim(const Settings &settings, const Simulation &s) {
+  if (s.one_process && !s.ranks) return complain("--one-process is for several ranks: say their number by -n");
+  if (s.ranks > kMostProcesses && !s.one_process)
+    return complain(std::to_string(s.ranks) + " ranks are too many processes for one clock: " + std::to_string(kMostProcesses) +
+                    " at most. With --one-process a program that gives its rank by consort_rank_main() has up to 1,024");
   for (const std::string &assignment : settings.assignments) set_from(assignment);
   if (!settings.file.empty()) set_variable("CONSORT_CONFIG", settings.file);
   const Scratch report;
@@ -110,8 +202,9 @@ int run_sim(const Settings &settings, const Simulation &s) {
   if (!s.kernels.empty()) set_variable("CONSORT_SIM__KERNELS", s.kernels);
   if (!s.seed.empty()) set_variable("CONSORT_SEED", s.seed), set_variable("CONSORT_SIM__SEED", s.seed);
   if (!s.trace.empty()) set_variable("CONSORT_TRACE", s.trace);
-  const int status = run_program(s.program);
-  const bool simulated = print_report(report.path.c_str(), s.json);
+  if (s.ranks) set_ranks(s, report);
+  const int status = s.ranks ? run_program_as_ranks(settings, s) : run_program(s.program);
+  const bool simulated = s.ranks ? print_report_of_ranks(report.path.c_str(), s) : print_report(report.path.c_str(), s.json);
   if (simulated && !s.execute) {  // a program that checks its results fails then
     if (s.json != "-") std::puts("results         not computed: kernels only took time; --execute calls their functions");
     if (status != 0)

@@ -2,8 +2,12 @@
 // and column by column in turn (2-D block cyclic), so each rank has work in every step. The loops are those of one
 // machine: every rank submits all tasks, a task runs where the tile lives that it writes, and the tiles that it reads are
 // sent there once. Run it by `consort run -n 4 -- block_cyclic`. Each rank compares its tiles with a plain factorisation.
+// It gives its rank as a function, so `consort sim -n 1024 --one-process` runs it on a described cluster.
 #include <consort/distributed.hpp>
 
+#include <memory>
+
+#include "../clock.hpp"
 #include "../example.hpp"
 
 namespace {
@@ -11,7 +15,7 @@ namespace {
 using consort::Matrix, consort::read, consort::readwrite;
 
 // A tile (x: column, y: row).
-const consort::Codelet potrf{"potrf", consort::cpu([](Matrix<double> a) {
+void potrf_tile(Matrix<double> a) {
   for (size_t k = 0; k < a.ny(); ++k) {
     for (size_t p = 0; p < k; ++p) a(k, k) -= a(p, k) * a(p, k);
     a(k, k) = std::sqrt(a(k, k));
@@ -20,30 +24,33 @@ const consort::Codelet potrf{"potrf", consort::cpu([](Matrix<double> a) {
       a(k, i) /= a(k, k);
     }
   }
-})};
-const consort::Codelet trsm{"trsm", consort::cpu([](Matrix<const double> l, Matrix<double> b) {
+}
+
+void trsm_tile(Matrix<const double> l, Matrix<double> b) {
   for (size_t i = 0; i < b.ny(); ++i)
     for (size_t k = 0; k < b.nx(); ++k) {
       for (size_t p = 0; p < k; ++p) b(k, i) -= b(p, i) * l(p, k);
       b(k, i) /= l(k, k);
     }
-})};
-const consort::Codelet gemm{"gemm", consort::cpu([](Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
+}
+
+void gemm_tile(Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
   for (size_t i = 0; i < c.ny(); ++i)
     for (size_t j = 0; j < c.nx(); ++j) {
       double sum = 0;
       for (size_t p = 0; p < a.nx(); ++p) sum += a(p, i) * b(p, j);
       c(j, i) -= sum;
     }
-})};
-const consort::Codelet syrk{"syrk", consort::cpu([](Matrix<const double> a, Matrix<double> c) {
+}
+
+void syrk_tile(Matrix<const double> a, Matrix<double> c) {
   for (size_t i = 0; i < c.ny(); ++i)
     for (size_t j = 0; j <= i; ++j) {
       double sum = 0;
       for (size_t p = 0; p < a.nx(); ++p) sum += a(p, i) * a(p, j);
       c(j, i) -= sum;
     }
-})};
+}
 
 double element(size_t row, size_t col, size_t n) {
   if (row < col) std::swap(row, col);
@@ -69,62 +76,115 @@ std::vector<double> plain_factor(size_t n) {
   return l;
 }
 
-}  // namespace
+struct Grid {
+  uint32_t rows, cols;
+  explicit Grid(uint32_t ranks) : rows(rows_of_grid(ranks)), cols(ranks / rows) {}
+  uint32_t owner(size_t i, size_t j) const { return static_cast<uint32_t>(i % rows * cols + j % cols); }
+};
 
-int main(int argc, char **argv) try {
-  const example::Options size(argc, argv, {{"n", 256, "rows"}, {"tile", 32, "rows of a tile"}});
-  const size_t n = size["n"], tile = std::min(size["tile"], n), tiles = (n + tile - 1) / tile;
-  consort::Runtime rt(size.settings());
-  consort::Job job(rt);
-  const uint32_t grid_rows = rows_of_grid(job.ranks()), grid_cols = job.ranks() / grid_rows;
-  const auto owner = [&](size_t i, size_t j) { return static_cast<uint32_t>(i % grid_rows * grid_cols + j % grid_cols); };
-  const auto rows = [&](size_t i) { return std::min(tile, n - i * tile); };
-
-  std::vector<std::vector<double>> memory(tiles * tiles);
-  {
-    std::vector<consort::Data<Matrix<double>>> all(tiles * tiles);
-    const auto A = [&](size_t i, size_t j) -> const auto & { return all[i * tiles + j]; };
-    for (size_t i = 0; i < tiles; ++i)
+// The tiles of the lower triangle: all are registered, and this rank has memory for its own.
+class Tiles {
+ public:
+  Tiles(size_t n, size_t tile, consort::Runtime &rt, consort::Job &job)
+      : count((n + tile - 1) / tile), grid(job.ranks()), n_(n), tile_(tile), memory_(count * count), all_(count * count) {
+    for (size_t i = 0; i < count; ++i)
       for (size_t j = 0; j <= i; ++j) {
-        std::vector<double> &mine = memory[i * tiles + j];
-        auto &a = all[i * tiles + j];
-        if (owner(i, j) == job.rank()) {
-          for (size_t y = 0; y < rows(i); ++y)
-            for (size_t x = 0; x < rows(j); ++x) mine.push_back(element(i * tile + y, j * tile + x, n));
-          a = rt.matrix(mine.data(), rows(j), rows(i));
-        } else {
-          a = rt.matrix<double>(rows(j), rows(i));
-        }
-        job.distribute(a, i * tiles + j, owner(i, j));
+        auto &a = all_[i * count + j];
+        if (grid.owner(i, j) == job.rank()) a = rt.matrix(fill(i, j), rows(j), rows(i));
+        else a = rt.matrix<double>(rows(j), rows(i));
+        job.distribute(a, i * count + j, grid.owner(i, j));
       }
+  }
+  const consort::Data<Matrix<double>> &operator()(size_t i, size_t j) const { return all_[i * count + j]; }
+  void unregister() { all_.clear(); }
 
-    for (size_t k = 0; k < tiles; ++k) {
-      job.submit(potrf, readwrite(A(k, k)));
-      for (size_t i = k + 1; i < tiles; ++i) job.submit(trsm, read(A(k, k)), readwrite(A(i, k)));
-      for (size_t i = k + 1; i < tiles; ++i) {
-        job.submit(syrk, read(A(i, k)), readwrite(A(i, i)));
-        for (size_t j = k + 1; j < i; ++j) job.submit(gemm, read(A(i, k)), read(A(j, k)), readwrite(A(i, j)));
+  // The largest difference from the plain factor, and the number of tiles looked at. Call unregister() before.
+  double error(size_t *checked) const {
+    const std::vector<double> expected = plain_factor(n_);
+    double worst = 0;
+    for (size_t i = 0; i < count; ++i)
+      for (size_t j = 0; j <= i; ++j) {
+        const double *const mine = memory_[i * count + j].get();
+        *checked += mine != nullptr;
+        for (size_t y = 0; y < rows(i) && mine; ++y)
+          for (size_t x = 0; x < rows(j) && (i > j || x <= y); ++x)
+            worst = std::max(worst, std::abs(mine[y * rows(j) + x] - expected[(i * tile_ + y) * n_ + j * tile_ + x]));
       }
-    }
-    rt.wait_all();
+    return worst;
   }
 
-  const std::vector<double> expected = plain_factor(n);
-  double error = 0;
-  size_t checked = 0;
-  for (size_t i = 0; i < tiles; ++i)
-    for (size_t j = 0; j <= i; ++j) {
-      const std::vector<double> &mine = memory[i * tiles + j];
-      checked += !mine.empty();
-      for (size_t y = 0; y < rows(i) && !mine.empty(); ++y)
-        for (size_t x = 0; x < rows(j) && (i > j || x <= y); ++x)
-          error = std::max(error, std::abs(mine[y * rows(j) + x] - expected[(i * tile + y) * n + j * tile + x]));
+  const size_t count;
+  const Grid grid;
+
+ private:
+  size_t rows(size_t i) const { return std::min(tile_, n_ - i * tile_); }
+  double *fill(size_t i, size_t j) {
+    auto &mine = memory_[i * count + j];
+    mine.reset(new double[rows(i) * rows(j)]);
+    if (example::is_nothing_computed()) return mine.get();  // address space alone
+    for (size_t y = 0; y < rows(i); ++y)
+      for (size_t x = 0; x < rows(j); ++x) mine[y * rows(j) + x] = element(i * tile_ + y, j * tile_ + x, n_);
+    return mine.get();
+  }
+
+  const size_t n_, tile_;
+  std::vector<std::unique_ptr<double[]>> memory_;
+  std::vector<consort::Data<Matrix<double>>> all_;
+};
+
+// Returns the number of tasks of the whole graph; those of this rank are submitted here, the others dropped. The codelets
+// are this rank's own: many ranks of one process would search one list.
+size_t factorise(consort::Runtime &rt, consort::Job &job, const Tiles &A) {
+  const consort::Codelet potrf{"potrf", consort::cpu(potrf_tile)};
+  const consort::Codelet trsm{"trsm", consort::cpu(trsm_tile)};
+  const consort::Codelet syrk{"syrk", consort::cpu(syrk_tile)};
+  const consort::Codelet gemm{"gemm", consort::cpu(gemm_tile)};
+  size_t tasks = 0;
+  for (size_t k = 0; k < A.count; ++k) {
+    job.submit(potrf, readwrite(A(k, k)));
+    for (size_t i = k + 1; i < A.count; ++i) job.submit(trsm, read(A(k, k)), readwrite(A(i, k)));
+    for (size_t i = k + 1; i < A.count; ++i) {
+      job.submit(syrk, read(A(i, k)), readwrite(A(i, i)));
+      for (size_t j = k + 1; j < i; ++j) job.submit(gemm, read(A(i, k)), read(A(j, k)), readwrite(A(i, j)));
     }
+    const size_t below = A.count - k - 1;
+    tasks += 1 + 2 * below + below * (below - (below > 0)) / 2;
+  }
+  rt.wait_all();
+  return tasks;
+}
+
+int rank_main(int argc, char **argv) try {
+  const example::Options size(argc, argv, {{"n", 256, "rows"}, {"tile", 32, "rows of a tile"}});
+  const size_t n = size["n"], tile = std::min(size["tile"], n);
+  consort::Runtime rt(size.settings());
+  consort::Job job(rt);
+  Tiles A(n, tile, rt, job);
+  const Grid grid = A.grid;
+  job.barrier();
+  const uint64_t begin = example::now_ns(rt);
+  const size_t tasks = factorise(rt, job, A);
+  job.barrier();
+  const double seconds = static_cast<double>(example::now_ns(rt) - begin) * 1e-9;
+  A.unregister();
+
+  if (example::is_nothing_computed()) {
+    if (job.rank() == 0)
+      std::printf("block_cyclic: %zu x %zu, %zu tasks on %u x %u ranks, %.6f s, %.1f Gflop/s; not computed\n", n, n, tasks, grid.rows,
+                  grid.cols, seconds, static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 3 / seconds * 1e-9);
+    return 0;
+  }
+  size_t checked = 0;
+  const double error = A.error(&checked);
   job.barrier();
   const bool right = error < 1e-9 * static_cast<double>(n);
   if (job.rank() > 0 && right) return 0;
   return example::end(right, "block_cyclic: %zu x %zu in %zu tiles on %u x %u ranks, rank %u has %zu, largest error %g", n, n,
-                      tiles * (tiles + 1) / 2, grid_rows, grid_cols, job.rank(), checked, error);
+                      A.count * (A.count + 1) / 2, grid.rows, grid.cols, job.rank(), checked, error);
 } catch (const std::exception &e) {
   return example::failed(e);
 }
+
+}  // namespace
+
+int main(int argc, char **argv) { return consort_rank_main(rank_main, argc, argv); }
