@@ -73,6 +73,7 @@ CONFORM_CASE(T, 60, fault, open_without_memory) {
   Plugin p(t);
   if (!Calls::attach(t.subject().path)) t.skip("calls out of a file cannot be watched on this system");
   const auto ops = p.ops<consort_transport_ops>();
+  if (open_once(t, p, ops) == CONSORT_E_UNSUPPORTED) t.skip("opens no rank here");
   // Returns whether the k-th allocation was requested.
   const auto try_without = [&](uint64_t k) {
     p.host().forget_failure();
