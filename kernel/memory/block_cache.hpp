@@ -29,6 +29,7 @@ class BlockCache {
 
   // [any] Returns whether memory of this space is counted. Host memory is not, unless it is limited.
   bool is_counted(uint32_t space) const noexcept { return counted_ >> space & 1; }
+  bool counts_any() const noexcept { return counted_; }
   // [any] Returns whether scratch memory of tasks is taken from here. Constant after the start, so it is stable for a
   // task.
   bool grants_scratch(uint32_t space) const noexcept { return scratch_ >> space & 1; }

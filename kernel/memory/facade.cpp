@@ -16,7 +16,7 @@ Memory::~Memory() { close(); }
 Result<void> Memory::open() {
   parts_ = std::make_unique<MemoryParts>(*this, rt_);
   if (auto r = parts_->open(); !r) return r.error();
-  in_use_ = parts_->movers.any();
+  in_use_ = parts_->movers.any() || parts_->cache.counts_any();
   if (in_use_) rt_.data.placement = this;
   return {};
 }

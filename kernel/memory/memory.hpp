@@ -85,7 +85,7 @@ class Memory final : public ExecutionMemory {
   Result<void> start_threads();           // of the movers
   void stop_threads() noexcept;           // always. Precondition: no copy is in flight
   void close() noexcept;                  // always. After the data have ended: frees all memory
-  // always. False: no driver copies bytes, so each datum lives in one space
+  // always. False: no driver copies bytes and no memory is counted, so each datum lives in one space
   bool in_use() const noexcept { return in_use_; }
   bool busy() const noexcept override;             // always. Copies are in flight, or tasks were not yet told of their end
 
