@@ -499,7 +499,7 @@ void Queue::mark_issued(Task *t) noexcept {
 }
 
 consort_status Queue::known_status(Slot &slot, consort_status s) const noexcept {
-  const consort_status known = plugin_status(s, worker_.unit.device->plugin->manifest->name, "an operation");
+  const consort_status known = ended_status(s, worker_.unit.device->plugin->manifest->name, "an operation");
   if (known != s) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
   return known;
 }

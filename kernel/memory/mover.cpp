@@ -222,7 +222,7 @@ void Mover::finish(ThreadState &thread, const consort_done &done, const char *wh
   flow(op->op.u.copy).arrived(bytes, now);
   if (SharedLink *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
   if (done.status == CONSORT_E_DEVICE_LOST) owner_.lost(device_);
-  const consort_status s = plugin_status(done.status, device_.plugin->manifest->name, "a copy");
+  const consort_status s = ended_status(done.status, device_.plugin->manifest->name, "a copy");
   owner_.copied(thread, op->transfer, s, s == done.status ? why : error_text());
 }
 
