@@ -110,8 +110,11 @@ TEST_F(SpecialFiles, PluginPipesAreRefused) {
 // A machine that no machine is: refused before it is built.
 TEST_F(SpecialFiles, HugeTopologyIsRefused) {
   consort_runtime *rt = nullptr;
-  for (const char *huge : {"pu:1048575", "numa:1024 core:1024 pu:4", "pu:99999999999999999999", "2 3000 4"})
-    EXPECT_SAYS(CONSORT_E_INVAL, start({{"cpu.topology", huge}, {"workers", "1"}}, &rt), huge, "16384 hardware threads");
+  for (const char *huge : {"pu:1048575", "numa:1024 core:1024 pu:4", "pu:99999999999999999999", "2 3000 4", "pu:2049",
+                           "group:2 group:2 group:2 group:2 group:2 group:2 group:2 group:2 group:2 group:2 group:2 pu:2"})
+    EXPECT_SAYS(CONSORT_E_INVAL, start({{"cpu.topology", huge}, {"workers", "1"}}, &rt), huge, "2048 hardware threads");
+  ASSERT_OK(start({{"cpu.topology", "pu:2048"}, {"cpu.workers", "1"}, {"workers", "1"}}, &rt)) << "the largest that is taken";
+  EXPECT_OK(consort_stop(rt));
   ASSERT_OK(start({{"cpu.topology", "numa:2(memory=1048576) core:4 pu:2"}, {"workers", "1"}}, &rt));
   EXPECT_OK(consort_stop(rt));
 }

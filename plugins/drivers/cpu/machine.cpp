@@ -63,8 +63,8 @@ void tell_unused(const consort_host *host, const Set &cpus, const std::string &w
   host->log(host, kDebug, ("os cpus " + std::string(list) + " not used: " + why).c_str());
 }
 
-// More than any real machine. hwloc's cost is quadratic: it scans bitmaps of that many bits for each hardware thread.
-constexpr uint64_t kMostThreads = 16384;
+// Twice what a runtime takes. hwloc's cost grows with the third power: 0.2 s for so many, 15 s for four times as many.
+constexpr uint64_t kMostThreads = 2048;
 
 std::string too_many(const std::string &what) {
   return "cpu: topology " + what + " has more than " + std::to_string(kMostThreads) +
