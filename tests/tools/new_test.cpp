@@ -75,11 +75,14 @@ TEST(PolicyComparison, NotesWherePrioritiesHideADifference) {
   r.rows.push_back({"cores", "tree", true, {times(100, 1), times(100.2, 1), times(80, 1)}});
   r.rows.push_back({"cores", "chain", false, {times(100, 1), times(120, 1), times(120, 1)}});
   r.rows.push_back({"cores", "chain", true, {times(100, 1), times(120, 1), times(120, 1)}});
+  r.rows.push_back({"cores", "wave", false, {times(100, 1), times(104.8, 3), times(100, 1)}});  // told apart, and not:
+  r.rows.push_back({"cores", "wave", true, {times(100, 1), times(102.3, 3), times(100, 1)}});   // by less than chance
   const std::string s = r.summary();
-  EXPECT_NE(s.find("mine against other: better in 3, worse in 0, not told apart in 1 of 4\n"), s.npos) << s;
+  EXPECT_NE(s.find("mine against other: better in 4, worse in 0, not told apart in 2 of 6\n"), s.npos) << s;
   EXPECT_NE(s.find("priorities of the program hide the difference to other on cores, tree: +20.0 % without, +0.2 % with (not told apart)\n"), s.npos) << s;
   EXPECT_NE(s.find("priorities of the program turn the difference to third on cores, tree: +20.0 % without, -20.0 % with\n"), s.npos) << s;
   EXPECT_EQ(s.find("chain"), s.npos) << s;
+  EXPECT_EQ(s.find("wave"), s.npos) << "the change itself could be chance: " << s;
   const std::string t = r.table();
   EXPECT_NE(t.find("| cores, tree, with priorities | 100.00 ± 0.41 | +0.2 ± 0.6 % = | -20.0 ± 0.6 % |"), t.npos) << t;
   EXPECT_NE(t.find("Differences below twice the standard error are not told apart"), t.npos) << t;

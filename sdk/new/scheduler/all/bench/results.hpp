@@ -95,6 +95,8 @@ struct Results {
           const Difference a(without.of[0], without.of[p]), b(with.of[0], with.of[p]);
           const std::string where = policies[p] + " on " + without.name() + ": ";
           const std::string figures = number(a.percent, "%+.1f") + " % without, " + number(b.percent, "%+.1f") + " % with";
+          const bool changes = std::fabs(a.percent - b.percent) > 2 * std::hypot(a.error, b.error);
+          if (!changes) continue;  // what priorities change could be chance
           if (a.told_apart() && !b.told_apart())
             s += "priorities of the program hide the difference to " + where + figures + " (not told apart)\n";
           else if (a.told_apart() && b.told_apart() && a.percent * b.percent < 0)
