@@ -90,7 +90,7 @@ inline void make_secret(const Folder &folder) {
 
 // Runs f as each rank, and joins all.
 inline void as_ranks(uint32_t ranks, const std::function<void(JobRank &)> &f, const std::vector<consort_setting> &settings = {}) {
-  const Folder folder("job");
+  const Folder folder("ranks");  // consort run removes abandoned folders of the name that it gives
   make_secret(folder);
   std::vector<std::thread> threads;
   for (uint32_t r = 0; r < ranks; ++r)

@@ -46,10 +46,6 @@ consort_status sum(const consort_call *c) {
   for (uint64_t i = 0; i < size_of(c, 1); ++i) elements<int64_t>(c, 1)[i] += elements<const int64_t>(c, 0)[i];
   return CONSORT_OK;
 }
-consort_status clear(const consort_call *c) {
-  std::memset(elements<int64_t>(c), 0, 8 * size_of(c));
-  return CONSORT_OK;
-}
 
 TEST(SimulatedJob, MessageTakesTheTimeOfTheNetwork) {
   const Cluster cluster;
@@ -224,7 +220,7 @@ TEST(SimulatedJob, TightMemoryDoesNotHang) {
 
 TEST(SimulatedJob, OtherTransportsAreRefused) {
   const Cluster cluster;
-  const Folder folder("job");
+  const Folder folder("ranks");
   make_secret(folder);
   std::thread other([&] { JobRank rank(folder.path(), 1, 2, cluster.settings({{"transport", "inproc"}})); EXPECT_LT(rank.joined, 0); });
   JobRank rank(folder.path(), 0, 2, cluster.settings({{"transport", "inproc"}}));
