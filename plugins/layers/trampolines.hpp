@@ -257,6 +257,10 @@ struct Extensions {
     const auto &n = *static_cast<Node<L> *>(self);
     return CONSORT_HAS_FN(n.of.times, consort_times, submit_ns) ? n.of.times->submit_ns(n.inner) : 0;
   }
+  static uint64_t drop_ns(void *self) {
+    const auto &n = *static_cast<Node<L> *>(self);
+    return CONSORT_HAS_FN(n.of.times, consort_times, drop_ns) ? n.of.times->drop_ns(n.inner) : 0;
+  }
   static double team_ns(void *dev, const consort_times_query *q, uint32_t members) {
     const auto &n = *static_cast<Node<L> *>(dev);
     return CONSORT_HAS_FN(n.of.times, consort_times, team_ns) ? n.of.times->team_ns(n.inner, q, members) : NAN;
@@ -282,7 +286,7 @@ struct Extensions {
   }
   static const void *get(void *self, const char *id) {
     static constexpr consort_places places = {sizeof(consort_places), 0, place};
-    static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns, team_ns};
+    static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns, team_ns, drop_ns};
     static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, set};
     static constexpr consort_handles handles = {sizeof(consort_handles), 0, library<&consort_handles::handle>,
                                                 library<&consort_handles::symbol>, library<&consort_handles::check>};

@@ -70,9 +70,9 @@ def old_plugins_on_this_host(build, tool, program):
         for policy in ('skew_scheduler', 'skew_short'):
             expect(f'tasks run by {policy} of a shorter table', run(program, 'scheduler', policy, 'workers', '2', 'check', 'true',
                                                                   CONSORT_PLUGIN_PATH=str(folder)), '^embedded: fine$', none=['skew_s', 'lacks'])
-        if tool:
-            expect('a hole is a stub', run(tool, '--log', 'plugins', '-v', '--set', 'log=info', CONSORT_PLUGIN_PATH=str(folder)),
-                   r'plugin "skew_hole".* lacks functions, which answer as unsupported: disconnect$')
+    if tool:
+        expect('a hole is a stub', run(tool, '--log', 'plugins', '-v', '--set', 'log=info', CONSORT_PLUGIN_PATH=str(build / 'now')),
+               r'plugin "skew_hole".* lacks functions, which answer as unsupported: disconnect$')
 
 
 def this_plugins_on_old_hosts(build, plugins):
