@@ -7,6 +7,7 @@
 #include <array>
 #include <mutex>
 
+#include "machine/topology.hpp"
 #include "memory/device_home.hpp"
 #include "memory/memory_report.hpp"
 #include "memory/partition_coherence.hpp"
