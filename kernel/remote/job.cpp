@@ -179,8 +179,7 @@ Result<void> Job::meet(uint64_t deadline) {
 }
 
 // A transport reports a message as sent that it only stores, and may drop it when this rank closes. So the rank waits until
-// each other one has seen all messages, or leaves as well. In virtual time all that was sent arrives, and the others learn of
-// the end by their transport: of 1,024 ranks, kBye would be a million messages.
+// each other one has seen all messages, or leaves as well.
 void Job::leave() noexcept {
   const Deadline deadline(world_, kLeave);
   {
@@ -189,7 +188,7 @@ void Job::leave() noexcept {
     Control bye;
     bye.kind = Control::kBye;
     try {
-      for (uint32_t r = 0; r < ranks() && !rt_.virtual_time; ++r)
+      for (uint32_t r = 0; r < ranks(); ++r)
         if (r != rank()) send(r, bye);
     } catch (const std::bad_alloc &) {  // the others see its end all the same
     }
@@ -199,17 +198,15 @@ void Job::leave() noexcept {
       const std::lock_guard guard(mutex_);
       connection_->flush();
       uint32_t needing = 0;
-      for (uint32_t r = 0; r < ranks() && !rt_.virtual_time; ++r) needing += r != rank() && !peers_[r].needs_nothing();
-      if ((!needing && connection_->is_idle()) || (!rt_.virtual_time && deadline.passed())) return;
+      for (uint32_t r = 0; r < ranks(); ++r) needing += r != rank() && !peers_[r].needs_nothing();
+      if ((!needing && connection_->is_idle()) || deadline.passed()) return;
     }
-    if (!rt_.virtual_time) Parker().wait(kTick);
-    else if (!pass_time()) return;
+    Parker().wait(kTick);
   }
 }
 
 // That rank leaves: answers when its last contents are here.
 void Job::answer_bye(uint32_t r) {
-  if (rt_.virtual_time) return;
   for (const auto &[id, m] : messages_)
     if (m->key.peer == r && m->kind == Message::Kind::kReceive && m->state == Message::State::kMoving) return;
   Control seen;
@@ -219,9 +216,9 @@ void Job::answer_bye(uint32_t r) {
 }
 
 Job::~Job() {
-  const bool is_simulated = rt_.other_ranks.exchange(nullptr, std::memory_order_acq_rel);
-  if (is_simulated || thread_.joinable()) leave();
+  if (rt_.other_ranks.exchange(nullptr, std::memory_order_acq_rel)) leave_simulated();
   if (thread_.joinable()) {
+    leave();
     stopping_.store(true, std::memory_order_release);
     parker_.wake();
     thread_.join();

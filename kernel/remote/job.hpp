@@ -133,6 +133,7 @@ class Job final : public ConnectionOwner, public OtherRanks {
   Result<void> meet(uint64_t deadline);
   void run() noexcept;
   void leave() noexcept;
+  void leave_simulated() noexcept;
   bool pass_time() noexcept;
   bool fail_what_waits() noexcept;
   void rest() noexcept;
