@@ -1,9 +1,7 @@
 # consort_packets: what transports over a network share, once for all of them, if nettle is there.
 find_package(Threads REQUIRED) # needed when a plugin is built alone, in each of their folders
 include_guard(GLOBAL)
-find_path(NETTLE_INCLUDE_DIR nettle/hmac.h)
-find_library(NETTLE_LIBRARY nettle)
-mark_as_advanced(NETTLE_INCLUDE_DIR NETTLE_LIBRARY)
+include(${CMAKE_CURRENT_LIST_DIR}/../nettle.cmake)
 if(NETTLE_INCLUDE_DIR AND NETTLE_LIBRARY)
   set(packets ${CMAKE_CURRENT_LIST_DIR})
   consort_add_plugin_library(consort_packets SOURCES ${packets}/endpoint.cpp ${packets}/messages.cpp

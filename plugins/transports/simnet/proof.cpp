@@ -1,6 +1,7 @@
 #include "proof.hpp"
 
 #include <nettle/hmac.h>
+#include <nettle/memops.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,11 +26,7 @@ Proof prove(Secret secret, const char *label, const Nonce &nonce, uint32_t rank)
   return p;
 }
 
-bool is_same(const Proof &a, const Proof &b) noexcept {
-  unsigned differ = 0;
-  for (size_t i = 0; i < a.size(); ++i) differ |= static_cast<unsigned>(a[i] ^ b[i]);
-  return differ == 0;
-}
+bool is_same(const Proof &a, const Proof &b) noexcept { return memeql_sec(a.data(), b.data(), a.size()); }
 
 Nonce new_nonce() {
   Nonce n;
