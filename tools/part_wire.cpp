@@ -14,8 +14,7 @@ constexpr size_t kMostBeforeGreeting = 64 << 10, kMostWords = 1 << 16, kMostInFi
 class BodyWriter {
  public:
   BodyWriter &number(uint32_t n) {
-    text_.resize(text_.size() + 4);
-    consort::shared::store_little(text_.data() + text_.size() - 4, n, 4);
+    consort::shared::append_little(text_, n, 4);
     return *this;
   }
   BodyWriter &text(std::string_view t) {

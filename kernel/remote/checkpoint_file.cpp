@@ -18,10 +18,7 @@ constexpr uint32_t kMostRanks = 4096;
 class FileWriter {
  public:
   explicit FileWriter(std::string_view mark = {}) : out_(mark) {}
-  void put(uint64_t value, size_t bytes) {
-    out_.resize(out_.size() + bytes);
-    shared::store_little(out_.data() + out_.size() - bytes, value, bytes);
-  }
+  void put(uint64_t value, size_t bytes) { shared::append_little(out_, value, bytes); }
   void put_name(std::string_view name) {
     put(name.size(), 1);
     out_ += name;

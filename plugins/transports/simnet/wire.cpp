@@ -9,8 +9,7 @@ class Writer {
  public:
   template <class T>
   Writer &put(T value) {
-    out_.resize(out_.size() + sizeof value);
-    consort::shared::store_little(out_.data() + out_.size() - sizeof value, static_cast<uint64_t>(value), sizeof value);
+    consort::shared::append_little(out_, static_cast<uint64_t>(value), sizeof value);
     return *this;
   }
   Writer &put(const Bytes &b) {
