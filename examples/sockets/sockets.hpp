@@ -133,7 +133,6 @@ class Sockets : public Transport {
   bool hear_greeting(uint32_t rank) noexcept;
   void greet(Link &, const Hello *, bool proves) noexcept;
   void mac(uint8_t (&out)[kProofBytes], const Hello &from, const Hello &to) const noexcept;
-  void bring_up(uint32_t rank) noexcept;
   void lose(uint32_t rank, bool tells) noexcept;
   void hang_up(Link &) noexcept;
 

@@ -25,16 +25,7 @@ consort_status clear(const consort_call *c) {
 
 struct LimitedHost {
   explicit LimitedHost(const char *limits) : m{Pairs{{"drivers", "cpu"}, {"limits", limits}, {"workers", "2"}, {"log", "error"}}} {
-    add_id = codelet("add", add_to_all), clear_id = codelet("clear", clear);
-  }
-  consort_codelet_id codelet(const char *name, consort_call_fn *fn) {
-    consort_impl impl{};
-    impl.klass = "cpu", impl.fn = fn;
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.name = name, d.impls = &impl, d.nimpls = 1;
-    consort_codelet_id id{};
-    need(consort_codelet_add(m, &d, &id), "codelet_add");
-    return id;
+    add_id = codelet(m, "add", add_to_all), clear_id = codelet(m, "clear", clear);
   }
   void submit(consort_codelet_id c, consort_data_id x, uint32_t mode) {
     const consort_use use{x, mode, 0};

@@ -77,7 +77,7 @@ class ChromeWriter {
     for (const Trace::Copy &c : t_.copies) {
       const auto [at, fresh] = links.try_emplace({c.from, c.to}, static_cast<uint32_t>(links.size()));
       if (fresh) name("thread_name", 2, at->second, t_.spaces[c.from] + " to " + t_.spaces[c.to]);
-      const char *why = c.why == 'd' ? "copy" : c.why == 'p' ? "prefetch" : c.why == 's' ? "write-back" : "copy";
+      const char *why = c.why == 'p' ? "prefetch" : c.why == 's' ? "write-back" : "copy";
       event("\"name\":\"" + std::string(why) + "\",\"cat\":\"copy\",\"ph\":\"X\",\"pid\":2,\"tid\":" + std::to_string(at->second) + ",\"ts\":" + since(c.t0) + ",\"dur\":" +
             micro(c.t1 - c.t0) + ",\"args\":{\"bytes\":" + std::to_string(c.bytes) + ",\"datum\":\"" + hex_of(c.datum) + "\"}");
     }
