@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cinttypes>
 #include <cmath>
 
 #include "base/file_text.hpp"
@@ -10,7 +9,7 @@
 #include "graph/partition_plan.hpp"
 #include "model/models.hpp"
 #include "observe/observation.hpp"
-#include "observe/put.hpp"
+#include "observe/fields.hpp"
 #include "task/codelet.hpp"
 #include "task/footprint.hpp"
 
@@ -148,16 +147,17 @@ float GraphLog::now_on(const StartReport &told, uint32_t worker) const noexcept 
 }
 
 void GraphLog::tell(std::string *all, const Kind &k, size_t number) const {
-  put(all, "kind\t%zu\t", number);
+  *all += "kind\t";
+  append(all, number, '\t');
   *all += k.name.empty() ? "-" : one_line(k.name);
-  put(all, "\t%" PRIx64 "\t%" PRIu64 "\n", k.footprint, k.bytes);
+  append_line(all, "", Hex{k.footprint}, k.bytes);
   for (uint32_t w = 0; w < k.time.on.size(); ++w) {
     const float ns = now_on(k.time, w);
-    if (!std::isinf(ns)) put(all, "time\t%zu\t%u\t%.0f\n", number, w, std::isnan(ns) ? -1.0 : static_cast<double>(ns));
+    if (!std::isinf(ns)) append_line(all, "time", number, w, std::isnan(ns) ? -1.f : ns);
   }
   for (uint32_t w = 0; w < k.energy.on.size(); ++w) {
     const float uj = now_on(k.energy, w);
-    if (std::isfinite(uj)) put(all, "energy\t%zu\t%u\t%.0f\n", number, w, static_cast<double>(uj));
+    if (std::isfinite(uj)) append_line(all, "energy", number, w, uj);
   }
 }
 
@@ -165,26 +165,31 @@ std::string GraphLog::text() const {
   const std::lock_guard lock(mutex_);
   std::string all;
   const uint32_t nspaces = static_cast<uint32_t>(rt_.topology->spaces().size());
-  put(&all, "home\t%u\n", rt_.topology->home());
-  for (const auto &w : rt_.workers) put(&all, "at\t%u\t%u\n", w->id, w->unit.desc.space);
+  append_line(&all, "home", rt_.topology->home());
+  for (const auto &w : rt_.workers) append_line(&all, "at", w->id, w->unit.desc.space);
   for (uint32_t from = 0; from < nspaces; ++from)
     for (uint32_t to = 0; to < nspaces; ++to)
       if (const Link &l = rt_.topology->link(from, to); from != to && l.device)
-        put(&all, "link\t%u\t%u\t%" PRIu64 "\t%u\n", from, to, l.desc.bytes_per_s, l.desc.latency_ns);
+        append_line(&all, "link", from, to, l.desc.bytes_per_s, l.desc.latency_ns);
   for (size_t i = 0; i < kinds_.size(); ++i) tell(&all, kinds_[i], i);
   for (const Place &d : data_)
-    put(&all, "datum\t%" PRIx64 "\t%" PRIu64 "\t%d\t%" PRIx64 "\n", d.id, d.bytes,
-        d.space == CONSORT_NONE ? -1 : static_cast<int>(d.space), d.whole);
+    append_line(&all, "datum", Hex{d.id}, d.bytes, d.space == CONSORT_NONE ? -1 : static_cast<int>(d.space), Hex{d.whole});
   size_t use = 0, name = 0;
   for (const Entry &t : tasks_) {
-    put(&all, "task\t%" PRIx64 "\t%u\t%d\t", t.name, t.kind, t.priority);
-    for (uint32_t i = 0; i < t.nuses; ++i, ++use)
-      put(&all, "%s%c%" PRIx64, i ? "," : "", uses_[use].how, data_[uses_[use].datum].id);
+    all += "task\t";
+    append(&all, Hex{t.name}, '\t', t.kind, '\t', t.priority, '\t');
+    for (uint32_t i = 0; i < t.nuses; ++i, ++use) {
+      if (i) all += ',';
+      append(&all, uses_[use].how, Hex{data_[uses_[use].datum].id});
+    }
     all += '\t';
-    for (uint32_t i = 0; i < t.nafter; ++i, ++name) put(&all, "%s%" PRIx64, i ? "," : "", after_[name]);
-    put(&all, "\t%" PRIu64 "\n", t.at);
+    for (uint32_t i = 0; i < t.nafter; ++i, ++name) {
+      if (i) all += ',';
+      append(&all, Hex{after_[name]});
+    }
+    append_line(&all, "", t.at);
   }
-  put(&all, "submitted\t%" PRIu64 "\t%" PRIu64 "\n", began_, lost_);
+  append_line(&all, "submitted", began_, lost_);
   return all;
 }
 

@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cinttypes>
 #include <cstring>
 
 #include "base/file_text.hpp"
 #include "exec/executor.hpp"
+#include "observe/fields.hpp"
 #include "observe/observation.hpp"
-#include "observe/put.hpp"
 #include "remote/thread_ranks.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
@@ -112,15 +111,11 @@ void Tracer::in_use(uint32_t space, uint64_t bytes, uint64_t limit) noexcept {
 
 void Tracer::put_memory(std::string *all) const {
   waits_.each([&](const Wait &w) {
-    if (w.task) put(all, "fetch\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIx64 "\n", w.worker, w.t0, w.t1, w.task);
-    else put(all, "sleep\t%u\t%" PRIu64 "\t%" PRIu64 "\n", w.worker, w.t0, w.t1);
+    if (w.task) append_line(all, "fetch", w.worker, w.t0, w.t1, Hex{w.task});
+    else append_line(all, "sleep", w.worker, w.t0, w.t1);
   });
-  evictions_.each([&](const Eviction &e) {
-    put(all, "evict\t%u\t%" PRIu64 "\t%" PRIx64 "\t%" PRIu64 "\n", e.space, e.at, e.datum, e.bytes);
-  });
-  uses_.each([&](const Use &u) {
-    put(all, "used\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", u.space, u.at, u.bytes, u.limit);
-  });
+  evictions_.each([&](const Eviction &e) { append_line(all, "evict", e.space, e.at, Hex{e.datum}, e.bytes); });
+  uses_.each([&](const Use &u) { append_line(all, "used", u.space, u.at, u.bytes, u.limit); });
 }
 
 // One line for each record, fields separated by tabs; times in ns of the runtime's clock.
@@ -142,8 +137,7 @@ std::string Tracer::text() const {
                   uses_.lost();
   const auto runs = [&](const Ring<Run> &ring) {
     ring.each([&](const Run &r) {
-      put(&all, "run\t%u\t%" PRIu64 "\t%" PRIu64 "\t%u\t%" PRIx64 "\t%u\t%" PRId64 "\t%d\n", r.worker, r.t0, r.t1,
-          r.codelet, r.task, r.impl, r.expected, r.status);
+      append_line(&all, "run", r.worker, r.t0, r.t1, r.codelet, Hex{r.task}, r.impl, r.expected, r.status);
     });
   };
   for (const Line &l : lines_) {
@@ -152,15 +146,12 @@ std::string Tracer::text() const {
   }
   runs(others_.runs);
   copies_.each([&](const Copy &c) {
-    put(&all, "copy\t%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIx64 "\t%d\t%c\n", c.from, c.to, c.t0, c.t1,
-        c.bytes, c.datum, c.status, "dps"[static_cast<unsigned>(c.why)]);
+    append_line(&all, "copy", c.from, c.to, c.t0, c.t1, c.bytes, Hex{c.datum}, c.status, "dps"[static_cast<unsigned>(c.why)]);
   });
-  decisions_.each([&](const Decision &d) {
-    put(&all, "decision\t%" PRIu64 "\t%" PRIx64 "\t%u\t%.0f\t%" PRIu64 "\n", d.at, d.task, d.worker,
-        static_cast<double>(d.run), d.end);
-  });
+  decisions_.each([&](const Decision &d) { append_line(&all, "decision", d.at, Hex{d.task}, d.worker, d.run, d.end); });
   put_memory(&all);
-  return all + "end\t" + std::to_string(lost) + "\n";
+  append_line(&all, "end", lost);
+  return all;
 }
 
 void Tracer::clear() noexcept {

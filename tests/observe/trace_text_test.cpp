@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "base/last_error.hpp"
 #include "observe/debug.hpp"
 #include "observe/explain.hpp"
+#include "observe/fields.hpp"
 #include "observe/observation.hpp"
-#include "observe/put.hpp"
 #include "replay/replay_room.hpp"
 #include "support/folder.hpp"
 #include "support/read_file.hpp"
@@ -114,11 +115,13 @@ TEST(DebugTable, SizesAreThoseOfTheRecords) {
   EXPECT_TRUE(words.count("runtime.threads"));
 }
 
-TEST(Put, LongPiecesAreCut) {
-  std::string text = "a";
-  put(&text, "%d,%s", 7, std::string(1000, 'x').c_str());
-  EXPECT_EQ(text.size(), 256u);
-  EXPECT_EQ(text.substr(0, 4), "a7,x");
+TEST(Fields, AreAsTheFormatSays) {
+  std::string text;
+  append_line(&text, "run", uint32_t{0}, UINT64_MAX, INT64_MIN, Hex{UINT64_MAX}, -1, 'd');
+  append_line(&text, "time", size_t{7}, 1.5e9f, std::numeric_limits<float>::lowest());
+  append(&text, 'r', Hex{0x2a}, ',');
+  EXPECT_EQ(text, "run\t0\t18446744073709551615\t-9223372036854775808\tffffffffffffffff\t-1\td\n"
+                  "time\t7\t1500000000\t-340282346638528859811704183484516925440\nr2a,");
 }
 
 }  // namespace
