@@ -43,6 +43,8 @@ const Case kCases[] = {
     {"doubles_for_floats", "std::vector<double> v(4); auto y = rt.vector(v); rt.submit(scale, rw(y), 1.f);",
      "a vector of double is none of float"},
     {"misspelt_option", "rt.submit({.priorty = 3}, look, r(x));", "misspelt_option_see_consort_Options"},
+    {"misspelt_option_of_a_submission", "auto s = rt.prepare({.prioritty = 3}, look, r(x));", "misspelt_option_see_consort_Options consort::face::detail::Submitter::prepare"},
+    {"option_of_another_type", "rt.submit({.priority = \"high\"}, look, r(x));", "misspelt_option_see_consort_Options consort::face::detail::Submitter::submit"},
     {"options_as_they_are",
      "Options o; o.priority = 3; rt.submit(o, look, r(x)); rt.submit({.priority = 3, .name = \"n\"}, look, r(x)); "
      "rt.submit({}, look, r(x));",
@@ -233,6 +235,21 @@ TEST(WrongUse, FailsToCompileWithAMessage) {
     }
   if (HasFailure())
     for (const std::string &text : output) std::cout << text.substr(0, 20000) << '\n';
+}
+
+// A misspelt option: the line of the call and one of the header, not every overload that does not fit.
+TEST(WrongUse, MisspeltOptionsAreToldInAFewLines) {
+  const consort_test::Folder folder("misspelt", std::filesystem::temp_directory_path());
+  const std::string source = folder / "misspelt.cpp", log = folder / "misspelt.log";
+  std::ofstream(source) << "#include <consort/consort.hpp>\nvoid f(consort::Runtime &rt, consort::Data<std::span<float>> &x) {\n"
+                           "  const consort::Codelet look{\"look\", consort::cpu([](std::span<const float>) {})};\n"
+                           "  rt.submit({.prioritty = 3}, look, r(x));\n}\n";
+  const std::string command = compiler() + " -std=c++20 -fsyntax-only -I'" CONSORT_TEST_SOURCE_DIR "/../sdk/include' '" + source + "' >'" + log + "' 2>&1";
+  EXPECT_NE(std::system(command.c_str()), 0);
+  const std::string said = consort_test::read_file(log);
+  EXPECT_NE(said.find("misspelt_option_see_consort_Options"), std::string::npos) << said;
+  EXPECT_NE(said.find(".prioritty = 3"), std::string::npos) << said;
+  EXPECT_LT(std::count(said.begin(), said.end(), '\n'), 13) << said;
 }
 
 // One sentence instead of hundreds of lines about the library's own code.

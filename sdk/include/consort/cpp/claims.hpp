@@ -38,9 +38,14 @@ inline constexpr bool is_options = std::is_same_v<std::remove_cvref_t<T>, Option
 
 template <class T>
 concept CodeletType = requires(const T &c) { []<class S>(const Codelet<S> &) {}(c); };
-class misspelt_option_see_consort_Options {
-  misspelt_option_see_consort_Options(int, int);
-};
+// Result of the overloads of the lowest rank, name(...): the compiler then names one function instead of all that do not fit.
+class misspelt_option_see_consort_Options {};
+#ifdef __clang__
+#define CONSORT_NEVER_FITS \
+  __attribute__((diagnose_if(true, "misspelt_option_see_consort_Options: no option has this name and takes this value", "error")))
+#else
+#define CONSORT_NEVER_FITS = delete
+#endif
 
 template <class T>
 inline constexpr uint32_t claims = 0;

@@ -50,9 +50,8 @@ class Submitter : public Registry {
     static_assert(detail::never<F>, "submit() takes a codelet: const consort::Codelet c{\"name\", consort::cpu(f)}; then submit({...}, c, ...)");
     return {};
   }
-  // Where an option is misspelt the compiler names this candidate: no braces make its first parameter.
-  template <class S, class... A>
-  Task submit(detail::misspelt_option_see_consort_Options, const Codelet<S> &, const A &...) = delete;
+  // Taken where nothing else fits: where an option in braces is misspelt, or its value is of another type.
+  detail::misspelt_option_see_consort_Options submit(...) CONSORT_NEVER_FITS;
   // What submit() would send, to be sent with others.
   template <class S, class... A>
   Submission prepare(const Codelet<S> &codelet, const A &...given) {
@@ -62,6 +61,7 @@ class Submitter : public Registry {
   Submission prepare(const Options &options, const Codelet<S> &codelet, const A &...given) {
     return route<Submission>(&options, codelet, given...);
   }
+  detail::misspelt_option_see_consort_Options prepare(...) CONSORT_NEVER_FITS;
   // In their order. The first that fails ends it and is thrown; those before it are submitted, and in `sent`.
   void submit_list(std::span<const Submission> list, std::vector<Task> &sent) { Submission::send(control_, list, sent); }
   std::vector<Task> submit_list(std::span<const Submission> list) {
