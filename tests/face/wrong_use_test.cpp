@@ -40,6 +40,13 @@ const Case kCases[] = {
     {"write_of_a_pointer", "float *p = nullptr; rt.submit(scale, rw(p), 1.f);", "x is no datum; register it first"},
     {"datum_without_a_mode", "rt.submit(look, x);", "with how it is used: give r(x), w(x), rw(x)"},
     {"double_for_float", "double a = 3; rt.submit(scale, rw(x), a); rt.submit(scale, rw(x), 3.0);", nullptr},
+    {"numbers_for_numbers",
+     "const Codelet take{\"take\", cpu([](int, float, size_t, bool, char) {})}; size_t n = 4; long l = 4; enum E { one }; "
+     "rt.submit(take, n, l, 3, 1.5, 'a'); rt.submit(take, one, n, 3u, &n, l); rt.submit(take, static_cast<int>(1.5), 1.5, l, n, 7);",
+     nullptr},
+    {"fraction_for_an_integer", "const Codelet take{\"take\", cpu([](int) {})}; rt.submit(take, 1.5);", "the codelet takes an integer here, and a floating-point value is given"},
+    {"fraction_for_a_size", "const Codelet take{\"take\", cpu([](float, size_t) {})}; float f = 1; auto s = rt.prepare(take, 1, f);",
+     "the codelet takes an integer here, and a floating-point value is given"},
     {"doubles_for_floats", "std::vector<double> v(4); auto y = rt.vector(v); rt.submit(scale, rw(y), 1.f);",
      "a vector of double is none of float"},
     {"misspelt_option", "rt.submit({.priorty = 3}, look, r(x));", "misspelt_option_see_consort_Options"},

@@ -6,6 +6,7 @@
 #define CONSORT_CPP_SUBMITTER_HPP
 #include <consort/cpp/claims.hpp>
 #include <consort/cpp/codelet.hpp>
+#include <consort/cpp/conversion.hpp>
 #include <consort/cpp/order.hpp>
 #include <consort/cpp/registry.hpp>
 #include <consort/cpp/submission.hpp>
@@ -112,7 +113,9 @@ class Submitter : public Registry {
                       "the codelet takes a datum here: register the memory, auto x = rt.vector(v), and give r(x), w(x), rw(x) or scratch(x)");
         static_assert(!argument || std::is_convertible_v<const A &, P>,
                       "the argument does not convert to what the codelet takes here");
-        if constexpr (argument && std::is_convertible_v<const A &, P>) return detail::Value<P>{static_cast<P>(given)};
+        static_assert(!argument || !detail::drops_fraction<P, A>,
+                      "the codelet takes an integer here, and a floating-point value is given: static_cast says that its fraction is meant to go");
+        if constexpr (argument && std::is_convertible_v<const A &, P>) return detail::Value<P>{detail::converted<P>(given)};
         else return detail::Value<int>{0};
       }
     }
