@@ -28,7 +28,8 @@ void host_log(const consort_host *h, int32_t level, const char *utf8) {
     utf8 = safe;
   }
   try {
-    host.log.write(level, host.plugin + ": " + utf8);
+    const std::string name = host.plugin + ": ";   // added once, also where the plugin begins with it
+    host.log.write(level, std::string_view(utf8).starts_with(name) ? utf8 : (name + utf8).c_str());
   } catch (...) {  // no memory for the name: log the text alone
     host.log.write(level, utf8);
   }

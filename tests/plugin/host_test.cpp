@@ -39,7 +39,8 @@ TEST(Host, LogAddsTheNameAndFiltersByLevel) {
   h->log(h, 2, "two");
   h->log(h, -5, "below");
   h->log(h, 0, nullptr);
-  EXPECT_EQ(lines.all(), "0 p: zero\n1 p: one\n0 p: below\n");
+  h->log(h, 1, "p: its own name");
+  EXPECT_EQ(lines.all(), "0 p: zero\n1 p: one\n0 p: below\n1 p: its own name\n");
   EXPECT_EQ(log_level("error"), kLogError);
   EXPECT_EQ(log_level("debug"), kLogDebug);
   EXPECT_EQ(log_level("?"), kLogWarn);
