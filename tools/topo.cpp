@@ -116,7 +116,7 @@ Branch branch_of(const Picture &m, const Part &top) {
   if (p->kind == "core") {
     std::vector<std::string> cpus;
     for (const int c : p->cpus) cpus.push_back(std::to_string(c));
-    b.text += " (os cpu " + joined(cpus, ",") + ")" + worker_text(m.units_at(*p));
+    b.text += " (os cpu " + joined(cpus, ",") + ")" + (m.found.topology.empty() ? worker_text(m.units_at(*p)) : "");
   }
   for (const Part &below : p->parts) b.below.push_back(branch_of(m, below));
   return b;
@@ -136,7 +136,8 @@ void print_tree(const Picture &m) {
   std::vector<Branch> devices, links, units;
   if (m.has_host) {
     const Branch host = branch_of(m, m.host);
-    std::printf("%s: %u cores, %u hardware threads\n", bold("machine").c_str(), count_of(m.host, "core"), threads_of(m.host));
+    const std::string given = m.found.topology.empty() ? "" : " of cpu.topology \"" + printable(m.found.topology) + "\"";
+    std::printf("%s%s: %u cores, %u hardware threads\n", bold("machine").c_str(), given.c_str(), count_of(m.host, "core"), threads_of(m.host));
     print_branches(host.below, "");
   }
   for (const Space &s : m.found.spaces) {
@@ -150,7 +151,7 @@ void print_tree(const Picture &m) {
   const auto section = [](const char *title, const std::vector<Branch> &all) {
     if (!all.empty()) std::printf("%s\n", bold(title).c_str()), print_branches(all, "");
   };
-  section("units at no core", units);
+  section(m.found.topology.empty() ? "units at no core" : "units, bound to no core of a given machine", units);
   section("devices", devices);
   section("links", links);
 }

@@ -10,10 +10,11 @@ class TerminalOutput : public consort_test::Tools {};
 TEST_F(TerminalOutput, TopoPrintsCachesMemoriesAndCores) {
   const Answer a = run("topo --set 'cpu.topology=package:2 numa:1 l3:1 l2:2 core:1 pu:2'");
   EXPECT_EQ(a.status, 0) << a.out;
-  for (const char *part : {"machine: 4 cores, 8 hardware threads\n", "├─ package 0\n", "└─ package 1\n", "NUMA node 0 1.0 GiB: space 0 ram\n",
+  for (const char *part : {"machine of cpu.topology \"package:2 numa:1 l3:1 l2:2 core:1 pu:2\": 4 cores, 8 hardware threads\n", "units, bound to no core of a given machine\n├─ unit 0 cpu0 on space 0\n", "├─ package 0\n", "└─ package 1\n", "NUMA node 0 1.0 GiB: space 0 ram\n",
                            "NUMA node 1 1.0 GiB: space 1 ram:1\n", "L3 ", "L2 4.0 MiB + core 0 (os cpu 0,1)", "core 3 (os cpu 6,7)",
                            "0 ram → 1 ram:1: ", "links\n"})
     EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
+  EXPECT_FALSE(a.has("no worker")) << a.out;
   EXPECT_EQ(a.out.find('\x1b'), a.out.npos) << "no terminal, no colours";
 }
 
