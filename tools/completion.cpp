@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "examine.hpp"
+#include "catalog.hpp"
 #include "terminal.hpp"
 
 namespace tool {
@@ -244,10 +244,7 @@ bool print_words(Settings &settings, const CLI::App &app, const std::string &kin
     }, &words);
   } else if (kind == "settings") {
     Examination examination;
-    examination.admit_for(&s);
-    (void)consort_list_config(&s, [](void *user, const consort_config_row *r) {
-      static_cast<std::set<std::string> *>(user)->insert(std::string(r->key) + "=");
-    }, &words);
+    for (const SettingRow &row : take_catalog(settings, examination, Of::kSettings).settings) words.insert(row.key + "=");
   } else if (kind == "models") {
     (void)consort_list_models(&s, [](void *user, const consort_model_file *f) {
       if (!*f->reason) static_cast<std::set<std::string> *>(user)->insert(f->name);

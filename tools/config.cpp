@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "catalog.hpp"
 #include "commands.hpp"
-#include "examine.hpp"
 #include "json.hpp"
 #include "terminal.hpp"
 
@@ -28,8 +28,8 @@ std::string quote(const std::string &s) {
   return out + "\"";
 }
 
-std::string literal(const consort_config_row &row) {
-  const std::string type = row.type, value = row.value;
+std::string literal(const SettingRow &row) {
+  const std::string &type = row.type, &value = row.value;
   if (type == "string") return quote(value);
   if (type != "list") {
     // TOML has no integers beyond 63 bits; quoted ones are accepted. Floats need a point.
@@ -45,13 +45,12 @@ std::string literal(const consort_config_row &row) {
   return out + "]";
 }
 
-void print(void *user, const consort_config_row *row) {
-  auto &printer = *static_cast<Printer *>(user);
-  const std::string key = row->key, origin = row->origin;
+void print(Printer &printer, const SettingRow &row) {
+  const std::string &key = row.key, &origin = row.origin;
   if (printer.changed_only && origin == "default") return;
   if (printer.json) {
-    printer.json->push_back({{"key", key}, {"value", row->value}, {"origin", origin}, {"type", row->type}, {"default", row->dflt},
-                             {"range", row->range}, {"help", row->help}});
+    printer.json->push_back({{"key", key}, {"value", row.value}, {"origin", origin}, {"type", row.type}, {"default", row.dflt},
+                             {"range", row.range}, {"help", row.help}});
     return;
   }
   const size_t dot = key.find('.');
@@ -59,35 +58,31 @@ void print(void *user, const consort_config_row *row) {
     printer.section = key.substr(0, dot);
     std::printf("\n%s\n", bold("[" + printable(printer.section) + "]").c_str());
   }
-  std::string about = std::string("# ") + row->help + " (" + row->type + (*row->range ? " " : "") + row->range;
-  if (origin != "default") about += std::string("; default ") + (*row->dflt ? row->dflt : "none");
+  std::string about = "# " + row.help + " (" + row.type + (row.range.empty() ? "" : " ") + row.range;
+  if (origin != "default") about += std::string("; default ") + (row.dflt.empty() ? "none" : row.dflt);
   std::printf("%s\n", dim(printable(about + ")")).c_str());
-  std::printf("%s = %s  %s\n", printable(key.substr(dot == key.npos ? 0 : dot + 1)).c_str(), literal(*row).c_str(),
+  std::printf("%s = %s  %s\n", printable(key.substr(dot == key.npos ? 0 : dot + 1)).c_str(), literal(row).c_str(),
               dim("# " + printable(origin)).c_str());
 }
 
 }  // namespace
 
-// Loads plugins for their parameters; a plugin that ends its process is reported and left out.
+// A child loads plugins for their parameters; a plugin that ends its process is reported and left out.
 int run_config(Settings &settings, bool changed_only, bool json) {
-  consort_settings s;
-  if (!settings.resolve(&s)) return 2;
-  std::vector<std::string> warnings;
-  if (!settings.loud) {                            // else the runtime shows them
-    s.log_user = &warnings;
-    s.log = [](void *user, int32_t level, const char *line) {
-      if (level == 1) static_cast<std::vector<std::string> *>(user)->push_back(line);
-    };
-  }
   Examination examination;
-  {
+  const Catalog found = [&] {
     const Progress progress("loading plugins");
-    examination.admit_for(&s);
-  }
+    return take_catalog(settings, examination, Of::kSettings);
+  }();
+  if (!found.valid) return 2;
+  std::vector<std::string> warnings;
+  if (!settings.loud)                              // else they are shown already
+    for (const LogLine &l : found.log)
+      if (l.level == 1) warnings.push_back(l.text);
   Json all = document("config");
   Json &list = all["settings"] = Json::array();
   Printer printer{changed_only, {}, json ? &list : nullptr};
-  const consort_status status = consort_list_config(&s, print, &printer);
+  for (const SettingRow &row : found.settings) print(printer, row);
   for (const auto &[path, why] : examination.reasons())
     if (!why.empty()) {
       if (json) all["left_out"].push_back({{"file", path}, {"reason", why}});
@@ -98,7 +93,7 @@ int run_config(Settings &settings, bool changed_only, bool json) {
   else
     for (const std::string &w : warnings) warn(w);
   if (json) tool::print(all);
-  return status < 0 ? failed() : 0;
+  return found.error.empty() ? 0 : complain(found.error);
 }
 
 }  // namespace tool

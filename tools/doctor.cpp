@@ -5,44 +5,29 @@
 #include <cstdio>
 #include <set>
 
-#include "examine.hpp"
+#include "catalog.hpp"
 #include "terminal.hpp"
 
 namespace tool {
 namespace {
 
-struct Plugins {
-  std::vector<std::string> refused;                // reasons
-  std::map<std::string, uint32_t> counts;          // by kind
-  std::vector<std::string> drivers;
-};
-
-void take(void *user, const consort_plugin_row *row) {
-  auto &p = *static_cast<Plugins *>(user);
-  if (!row->usable) return p.refused.push_back(row->reason);
-  ++p.counts[kind_name(row->kind)];
-  if (row->kind == CONSORT_KIND_DRIVER) p.drivers.push_back(row->name);
-}
-
 void look_at_plugins(Settings &settings, Examination &examination, Findings *out) {
-  consort_settings s;
-  if (!settings.resolve(&s)) return;
-  Plugins p;
-  std::vector<std::string> warnings;
-  s.log_user = &warnings;
-  s.log = [](void *user, int32_t level, const char *line) {
-    if (level == 1) static_cast<std::vector<std::string> *>(user)->push_back(line);
-  };
-  examination.admit_for(&s);
-  const consort_status status = consort_list_plugins(&s, CONSORT_LIST_LOAD, take, &p);
-  std::string counts;
-  for (const auto &[kind, n] : p.counts) counts += (counts.empty() ? "" : ", ") + std::to_string(n) + " " + kind + (n == 1 ? "" : "s");
-  out->add("plugins", "found", p.counts.empty() ? State::kBad : State::kGood, p.counts.empty() ? "none" : counts,
-           p.counts.empty() ? "add the plugins' folder to CONSORT_PLUGIN_PATH" : "");
-  if (status < 0) out->add("plugins", "settings", State::kBad, consort_error());
-  for (const std::string &reason : p.refused) out->add("plugins", "not used", State::kNote, reason);
-  for (const std::string &w : warnings)
-    if (std::find(p.refused.begin(), p.refused.end(), w) == p.refused.end()) out->add("plugins", "warning", State::kNote, w);
+  const Catalog found = take_catalog(settings, examination, Of::kPlugins);
+  if (!found.valid) return;
+  std::map<std::string, uint32_t> counts;          // by kind
+  std::vector<std::string> refused;                // reasons
+  for (const PluginRow &p : found.plugins) {
+    if (p.usable) ++counts[kind_name(p.kind)];
+    else refused.push_back(p.reason);
+  }
+  std::string text;
+  for (const auto &[kind, n] : counts) text += (text.empty() ? "" : ", ") + std::to_string(n) + " " + kind + (n == 1 ? "" : "s");
+  out->add("plugins", "found", counts.empty() ? State::kBad : State::kGood, counts.empty() ? "none" : text,
+           counts.empty() ? "add the plugins' folder to CONSORT_PLUGIN_PATH" : "");
+  if (!found.error.empty()) out->add("plugins", "settings", State::kBad, found.error);
+  for (const std::string &reason : refused) out->add("plugins", "not used", State::kNote, reason);
+  for (const LogLine &l : found.log)
+    if (l.level == 1 && std::find(refused.begin(), refused.end(), l.text) == refused.end()) out->add("plugins", "warning", State::kNote, l.text);
 }
 
 // "driver "cuda" did not start: …" of the log, and drivers that found nothing.

@@ -1,13 +1,17 @@
 #include "isolated_run.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 #include "conform/child.hpp"
 
@@ -26,6 +30,10 @@ class MemoryFile {
   MemoryFile &operator=(const MemoryFile &) = delete;
   ~MemoryFile() { close(fd_); }
   int fd() const { return fd_; }
+  off_t size() const {
+    struct stat s;
+    return fstat(fd_, &s) == 0 ? s.st_size : 0;
+  }
   std::string text() const {
     std::string all;
     char part[65536];
@@ -48,6 +56,46 @@ std::string ending_of(const conform::Ended &e, bool returned, double seconds) {
   return {};
 }
 
+// One child and the text that it writes.
+class Asked {
+ public:
+  Asked(double seconds, const Body &body, Limit limit)
+      : seconds_(seconds), limit_(limit), child_(seconds, [&] {
+          const Teller teller(file_.fd());
+          body(teller);
+          teller.tell({&kReturned, 1});
+        }) {}
+
+  // To be called again within 20 ms until it is true.
+  bool has_ended() {
+    const off_t size = limit_ == Limit::kStep ? file_.size() : 0;
+    if (size != size_) child_.start_anew();
+    size_ = size;
+    return child_.has_ended();
+  }
+  conform::Child *child() { return &child_; }
+
+  // After has_ended().
+  Told told() {
+    Told t;
+    t.text = file_.text();
+    t.returned = !t.text.empty() && t.text.back() == kReturned;
+    if (t.returned) t.text.pop_back();
+    t.timed_out = child_.ended().timed_out;
+    t.ending = ending_of(child_.ended(), t.returned, seconds_);
+    return t;
+  }
+
+ private:
+  const double seconds_;
+  const Limit limit_;
+  const MemoryFile file_;
+  off_t size_ = 0;
+  conform::Child child_;
+};
+
+constexpr size_t kAtOnce = 16;                     // children: most of their time they sleep
+
 }  // namespace
 
 void Teller::tell(std::string_view text) const {
@@ -59,19 +107,26 @@ void Teller::tell(std::string_view text) const {
   }
 }
 
-Told ask_apart(double seconds, const std::function<void(const Teller &)> &body) {
-  const MemoryFile file;
-  const Teller teller(file.fd());
-  const conform::Ended e = conform::run_apart(seconds, [&] {
-    body(teller);
-    teller.tell({&kReturned, 1});
-  });
-  Told told;
-  told.text = file.text();
-  told.returned = !told.text.empty() && told.text.back() == kReturned;
-  if (told.returned) told.text.pop_back();
-  told.ending = ending_of(e, told.returned, seconds);
-  return told;
+Told ask_apart(double seconds, const Body &body, Limit limit) {
+  return std::move(ask_each_apart(seconds, {body}, limit).front());
+}
+
+std::vector<Told> ask_each_apart(double seconds, const std::vector<Body> &bodies, Limit limit) {
+  std::vector<Told> all(bodies.size());
+  std::vector<std::pair<size_t, std::unique_ptr<Asked>>> now;
+  for (size_t next = 0; next < bodies.size() || !now.empty();) {
+    for (; next < bodies.size() && now.size() < kAtOnce; ++next)
+      now.emplace_back(next, std::make_unique<Asked>(seconds, bodies[next], limit));
+    std::erase_if(now, [&](const auto &one) {
+      const bool ended = one.second->has_ended();
+      if (ended) all[one.first] = one.second->told();
+      return ended;
+    });
+    std::vector<conform::Child *> waiting;
+    for (const auto &one : now) waiting.push_back(one.second->child());
+    if (!waiting.empty()) conform::Child::wait(waiting);
+  }
+  return all;
 }
 
 }  // namespace tool

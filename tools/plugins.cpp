@@ -1,33 +1,16 @@
 // plugins.cpp — `consort plugins`: the plugins that were found, and why some are not used.
 //
-// --verbose and --json load each plugin, after a child process has loaded it successfully.
+// --verbose and --json load the plugins in child processes.
 #include <algorithm>
 #include <cstdio>
 
+#include "catalog.hpp"
 #include "commands.hpp"
-#include "examine.hpp"
 #include "json.hpp"
 #include "terminal.hpp"
 
 namespace tool {
 namespace {
-
-struct Parameter {
-  std::string key, type, dflt, range, help;
-};
-struct Found {
-  uint32_t kind, flags;
-  std::string name, version, path, reason, summary, license, host_abi, abi;
-  bool usable;
-  std::vector<Parameter> parameters;
-};
-struct Lists {
-  std::vector<Found> all;
-  std::vector<std::string> warnings;
-};
-
-std::string text(const char *s) { return s ? s : ""; }
-std::string version(unsigned major, unsigned minor) { return std::to_string(major) + "." + std::to_string(minor); }
 
 std::vector<std::string> flags_of(uint32_t flags) {
   constexpr struct { uint32_t bit; const char *name; } names[] = {{CONSORT_PF_UNLOADABLE, "unloadable"},
@@ -43,17 +26,7 @@ std::vector<std::string> flags_of(uint32_t flags) {
   return all;
 }
 
-void take(void *user, const consort_plugin_row *row) {
-  Found f{row->kind, row->flags, row->name, row->version, row->path, row->reason, row->summary, row->license,
-          version(row->host_major, row->host_minor), version(row->abi_major, row->abi_minor), row->usable != 0, {}};
-  for (uint32_t i = 0; i < row->nparams; ++i) {
-    const consort_param &p = row->params[i];
-    f.parameters.push_back({text(p.key), text(p.type), text(p.dflt), text(p.range), text(p.help)});
-  }
-  static_cast<Lists *>(user)->all.push_back(std::move(f));
-}
-
-void print_details(const Found &f) {
+void print_details(const PluginRow &f) {
   const std::string kind = kind_name(f.kind), name = printable(f.name);
   std::printf("%s %s%s%s\n", bold(kind + " " + name).c_str(), printable(f.version).c_str(), f.summary.empty() ? "" : ": ",
               printable(f.summary).c_str());
@@ -70,10 +43,10 @@ void print_details(const Found &f) {
   }
 }
 
-void print_lists(const Lists &lists, bool verbose) {
+void print_lists(const Catalog &lists, bool verbose) {
   Table used({"KIND", "NAME", "VERSION", "FILE"});
   bool first = true, refused = false;
-  for (const Found &f : lists.all) {
+  for (const PluginRow &f : lists.plugins) {
     if (!f.usable) continue;
     if (verbose && !first) std::puts("");
     first = false;
@@ -81,7 +54,7 @@ void print_lists(const Lists &lists, bool verbose) {
     else used.add({kind_name(f.kind), f.name, f.version, f.path.empty() ? "(linked into the program)" : f.path});
   }
   if (!used.empty()) used.print();
-  for (const Found &f : lists.all) {
+  for (const PluginRow &f : lists.plugins) {
     if (f.usable) continue;
     if (!refused) std::printf("\n%s\n", yellow("not used:").c_str());
     refused = true;
@@ -89,10 +62,10 @@ void print_lists(const Lists &lists, bool verbose) {
   }
 }
 
-Json json_of(const Lists &lists) {
+Json json_of(const Catalog &lists, const std::vector<std::string> &warnings) {
   Json j = document("plugins");
   j["plugins"] = Json::array();
-  for (const Found &f : lists.all) {
+  for (const PluginRow &f : lists.plugins) {
     Json p = {{"kind", kind_name(f.kind)}, {"name", f.name}, {"version", f.version}, {"file", f.path}, {"usable", f.usable}, {"reason", f.reason},
               {"host_abi", f.host_abi}, {"abi", f.abi}, {"flags", flags_of(f.flags)}, {"summary", f.summary}, {"licence", f.license},
               {"parameters", Json::array()}};
@@ -100,37 +73,29 @@ Json json_of(const Lists &lists) {
       p["parameters"].push_back({{"key", f.name + "." + q.key}, {"type", q.type}, {"default", q.dflt}, {"range", q.range}, {"help", q.help}});
     j["plugins"].push_back(std::move(p));
   }
-  j["warnings"] = lists.warnings;
+  j["warnings"] = warnings;
   return j;
 }
 
 }  // namespace
 
 int run_plugins(Settings &settings, bool verbose, bool json) {
-  consort_settings s;
-  if (!settings.resolve(&s)) return 2;
-  Lists lists;
-  if (!settings.loud) {                            // hides warnings that are not reasons of a refusal
-    s.log_user = &lists;
-    s.log = [](void *user, int32_t level, const char *line) {
-      if (level == 1) static_cast<Lists *>(user)->warnings.push_back(line);
-    };
-  }
-  Examination examination;
-  const bool load = verbose || json;
-  const consort_status status = [&] {
+  const Catalog lists = [&] {
     const Progress progress("loading plugins");
-    if (load) examination.admit_for(&s);
-    return consort_list_plugins(&s, load ? CONSORT_LIST_LOAD : 0, take, &lists);
+    Examination examination;
+    return verbose || json ? take_catalog(settings, examination, Of::kPlugins) : take_catalog_unloaded(settings);
   }();
-  std::erase_if(lists.warnings, [&](const std::string &w) {
-    return std::any_of(lists.all.begin(), lists.all.end(), [&](const Found &f) { return printable(f.reason) == w; });
-  });
-  if (json) print(json_of(lists));
+  if (!lists.valid) return 2;
+  std::vector<std::string> warnings;               // that are not reasons of a refusal
+  for (const LogLine &l : lists.log) {
+    const auto same = [&](const PluginRow &p) { return printable(p.reason) == l.text; };
+    if (l.level == 1 && !settings.loud && std::none_of(lists.plugins.begin(), lists.plugins.end(), same)) warnings.push_back(l.text);
+  }
+  if (json) print(json_of(lists, warnings));
   else print_lists(lists, verbose);
   if (!json)
-    for (const std::string &w : lists.warnings) warn(w);
-  return status < 0 ? failed() : 0;
+    for (const std::string &w : warnings) warn(w);
+  return lists.error.empty() ? 0 : complain(lists.error);
 }
 
 }  // namespace tool

@@ -1,10 +1,10 @@
 // sched.cpp — `consort sched explain`: which scheduler a runtime uses here, which one it has selected, and why.
 //
-// A child process starts a runtime without threads. A director's first choice, made before any task, is in its log.
+// A child process lists the settings, another starts a runtime without threads. A director's first choice, made before any task, is in its log.
 #include <cstdio>
 
+#include "catalog.hpp"
 #include "commands.hpp"
-#include "examine.hpp"
 #include "inventory.hpp"
 #include "json.hpp"
 #include "terminal.hpp"
@@ -37,17 +37,14 @@ std::string choice_of_director(const std::string &scheduler, const std::vector<L
 }
 
 int run_sched_explain(Settings &settings, bool json) {
-  consort_settings s;
   const std::vector<consort_setting> loud = {{"log", "debug"}};
-  if (!settings.resolve(&s, loud)) return 2;
   Examination examination;
-  examination.admit_for(&s);
+  const Catalog found = take_catalog(settings, examination, Of::kSettings, loud);
+  if (!found.valid) return 2;
+  if (!found.error.empty()) return complain(found.error);
   Chosen chosen;
-  const auto row = [](void *user, const consort_config_row *r) {
-    auto &c = *static_cast<Chosen *>(user);
-    if (std::string_view(r->key) == "scheduler") c.scheduler = r->value, c.origin = r->origin;
-  };
-  if (consort_list_config(&s, row, &chosen) < 0) return failed();
+  for (const SettingRow &row : found.settings)
+    if (row.key == "scheduler") chosen.scheduler = row.value, chosen.origin = row.origin;
   const Inventory all = [&] {
     const Progress progress("starting a runtime to query it");
     return take_inventory(settings, examination, loud);

@@ -1,7 +1,7 @@
 // why_not.cpp — `consort why-not NAME`: why a plugin, a worker or a core of the machine is not used, and the remedy.
 //
 // Uses public functions (the lists of plugins and settings, a runtime without threads) and reads the log of the runtime
-// and its drivers. Child processes load the plugins and start the runtime first. Prints one line per
+// and its drivers. Child processes load the plugins and start the runtime. Prints one line per
 // reason. Exit status: 0 it is used, 1 it is not.
 #include <algorithm>
 #include <cctype>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "catalog.hpp"
 #include "commands.hpp"
-#include "examine.hpp"
 #include "inventory.hpp"
 #include "json.hpp"
 #include "terminal.hpp"
@@ -49,38 +49,29 @@ struct Facts {
   std::string culprit, ending;  // the driver that ends the process then, and how; "": none
 };
 
-void hear(void *user, int32_t, const char *utf8) {
-  auto &log = static_cast<Facts *>(user)->log;
-  if (std::find(log.begin(), log.end(), utf8) == log.end()) log.push_back(utf8);
+void hear(Facts &facts, const std::string &line) {
+  if (std::find(facts.log.begin(), facts.log.end(), line) == facts.log.end()) facts.log.push_back(line);
 }
 
 // False: the settings are invalid.
 bool ask(Settings &settings, Facts &facts) {
-  consort_settings s;
-  const auto plugin = [](void *user, const consort_plugin_row *r) {
-    static_cast<Facts *>(user)->plugins.push_back({r->kind, r->name, r->version, r->path, r->reason, r->usable != 0,
-                                                  (r->flags & (CONSORT_PF_BY_NAME | CONSORT_PF_PROBED)) == CONSORT_PF_BY_NAME});
-  };
-  const auto setting = [](void *user, const consort_config_row *r) {
-    static_cast<Facts *>(user)->settings[r->key] = {r->value, r->origin};
-  };
   const std::vector<consort_setting> loud = {{"log", "debug"}};
-  if (!settings.resolve(&s, loud)) return false;
   Examination examination;
-  examination.admit_for(&s);
-  s.log = hear;
-  s.log_user = &facts;
-  if (consort_list_plugins(&s, CONSORT_LIST_LOAD, plugin, &facts) < 0) {
-    facts.selection = consort_error();
-    if (facts.plugins.empty()) return false;
-  }
-  consort_list_config(&s, setting, &facts);
+  const Catalog found = take_catalog(settings, examination, Of::kBoth, loud);
+  if (!found.valid) return false;
+  for (const PluginRow &p : found.plugins)
+    facts.plugins.push_back({p.kind, p.name, p.version, p.path, p.reason, p.usable,
+                             (p.flags & (CONSORT_PF_BY_NAME | CONSORT_PF_PROBED)) == CONSORT_PF_BY_NAME});
+  for (const SettingRow &row : found.settings) facts.settings[row.key] = {row.value, row.origin};
+  for (const LogLine &l : found.log) hear(facts, l.text);
+  facts.selection = found.error;
+  if (facts.plugins.empty() && !facts.selection.empty()) return false;
   Inventory all = take_inventory(settings, examination, loud);
   facts.no_start = all.error;
   facts.culprit = all.culprit;
   facts.ending = all.ending;
   facts.selected = choice_of_director(facts.settings["scheduler"].value, all.log, &facts.selected_why);
-  for (const LogLine &l : all.log) hear(&facts, l.level, l.text.c_str());
+  for (const LogLine &l : all.log) hear(facts, l.text);
   for (const Unit &u : all.units) facts.workers.push_back({u.name, u.klass, u.os_cpu});
   return true;
 }

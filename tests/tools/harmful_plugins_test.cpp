@@ -54,6 +54,31 @@ TEST_F(HarmfulPlugins, WhyNotFindsDriversThatEndTheProcess) {
   EXPECT_EQ(run("topo --set drivers=^deadly_init", path()).status, 0);
 }
 
+// A thread of the plugin ends the process some time after its constructor has returned: in another plugin's, or later.
+TEST_F(HarmfulPlugins, DelayedEndsAreNamedByEachCommand) {
+  for (const std::string name : {"deadly_soon", "deadly_later"}) {
+    const std::string file = add(name);
+    for (const std::string &command : {std::string("plugins -v"), std::string("config"), std::string("doctor"), "why-not " + name, std::string("sched explain")}) {
+      const Answer a = run(command, path());
+      EXPECT_TRUE(a.status == (command.starts_with("why-not") ? 1 : 0) || (command == "doctor" && a.status == 1)) << command << a.out;
+      if (command == "sched explain") EXPECT_TRUE(a.has("scheduler = ")) << a.out;
+      else EXPECT_TRUE(a.has(file + " ends the process ") && a.has("(signal 6, SIGABRT)")) << command << a.out;
+    }
+    EXPECT_TRUE(run("plugins -v", path()).has("lws.depth")) << "the others are whole";
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_F(HarmfulPlugins, UnhandledSignalsOfTimersAreNamedOrTooLate) {
+  const std::string file = add("deadly_timer");
+  for (const char *command : {"plugins -v", "config"}) {
+    const Answer a = run(command, path());
+    EXPECT_EQ(a.status, 0) << a.out;
+    EXPECT_TRUE(a.has("lws")) << a.out;
+    EXPECT_TRUE(a.has(file + " ends the process after it is loaded (signal 14, SIGALRM)") || !a.has(file + " ends the process")) << a.out;
+  }
+}
+
 TEST_F(HarmfulPlugins, HangsAreLimitedInTime) {
   const std::string sleep = add("deadly_sleep");
   const Answer a = run("plugins -v", path());
@@ -61,6 +86,12 @@ TEST_F(HarmfulPlugins, HangsAreLimitedInTime) {
   EXPECT_TRUE(a.has(sleep + " does not return from its constructor within 5 s")) << a.out;
   EXPECT_FALSE(a.has("loading plugins")) << "progress is for terminals";
   EXPECT_TRUE(a.has("lws.depth")) << a.out;
+  // A hang and an end in one folder: each is named. The hang is waited for once where it is first by its name.
+  const std::string exit = add("deadly_soon");
+  const Answer both = run("plugins -v", path());
+  EXPECT_TRUE(both.has(sleep + " does not return from its constructor within 5 s")) << both.out;
+  EXPECT_TRUE(both.has(exit + " ends the process ")) << both.out;
+  EXPECT_TRUE(both.has("lws.depth")) << both.out;
 }
 
 TEST_F(HarmfulPlugins, TextOfPluginsIsEscaped) {

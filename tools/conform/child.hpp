@@ -30,6 +30,7 @@ class Child {
 
   // Reads what the child has printed, and kills it after its time. To be called again within 20 ms until it is true.
   bool has_ended();
+  void start_anew() { patience_.start_anew(); }  // it has made progress: its time begins again
   Ended &ended() { return ended_; }              // after has_ended()
 
   // Returns after 20 ms, or once one of them has printed or ended.

@@ -4,6 +4,26 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#ifdef AFTER_MS                                    /* a thread that the constructor starts */
+#include <pthread.h>
+#include <time.h>
+static void *end_later(void *unused) {
+  const struct timespec t = {0, AFTER_MS * 1000000L};
+  nanosleep(&t, NULL);                             // nap: the fault that tests look for
+  return abort(), unused;
+}
+__attribute__((constructor)) static void begin(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, end_later, NULL) == 0) pthread_detach(thread);
+}
+#endif
+#ifdef TIMER_MS                                    /* a signal that nobody handles */
+#include <sys/time.h>
+__attribute__((constructor)) static void begin(void) {
+  const struct itimerval t = {{0, 0}, {0, TIMER_MS * 1000}};
+  setitimer(ITIMER_REAL, &t, NULL);
+}
+#endif
 #ifdef IN_CONSTRUCTOR
 __attribute__((constructor)) static void begin(void) { IN_CONSTRUCTOR; }
 #endif
