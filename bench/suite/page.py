@@ -6,7 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import cases, cliffs, compare, draw, factor, grids, instructions, metg, micro, network, options, placement, report, resources
+from . import cases, cliffs, compare, draw, factor, grids, instructions, metg, micro, network, options, placement, report, resources, trace
 from .measure import BENCH, say
 
 PAGES = ["docs/performance.md", "README.md"]
@@ -116,6 +116,7 @@ BLOCKS = {
     "network-chain": (network_tables, None),
     "network-cholesky": (network_tables, None),
     "placement": (lambda rows: markdown(*placement.table(rows)), None),
+    "trace": (lambda rows: markdown(*trace.table(rows)), None),
 }
 FILES = {"front": "micro"}  # whose figures a block has, where it is not its own name
 
