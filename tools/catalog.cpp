@@ -25,7 +25,7 @@ PluginRow row_of(const consort_plugin_row *r) {
 }
 
 // From child to parent: fields that each end with a zero byte. The first names what follows.
-void tell(const Teller &teller, std::initializer_list<std::string> fields) {
+void tell_fields(const Teller &teller, std::initializer_list<std::string> fields) {
   std::string all;
   for (const std::string &f : fields) all += f.substr(0, f.find('\0')) + '\0';
   teller.tell(all);
@@ -34,29 +34,29 @@ void tell(const Teller &teller, std::initializer_list<std::string> fields) {
 void tell_plugin(void *user, const consort_plugin_row *row) {
   const Teller &teller = *static_cast<const Teller *>(user);
   const PluginRow p = row_of(row);
-  tell(teller, {"plugin", std::to_string(p.kind), std::to_string(p.flags), p.name, p.version, p.path, p.reason, p.summary, p.license,
+  tell_fields(teller, {"plugin", std::to_string(p.kind), std::to_string(p.flags), p.name, p.version, p.path, p.reason, p.summary, p.license,
                 p.host_abi, p.abi, p.usable ? "1" : "0"});
-  for (const Parameter &q : p.parameters) tell(teller, {"parameter", q.key, q.type, q.dflt, q.range, q.help});
+  for (const Parameter &q : p.parameters) tell_fields(teller, {"parameter", q.key, q.type, q.dflt, q.range, q.help});
 }
 
 void tell_setting(void *user, const consort_config_row *r) {
-  tell(*static_cast<const Teller *>(user), {"setting", r->key, r->type, r->value, r->dflt, r->range, r->help, r->origin});
+  tell_fields(*static_cast<const Teller *>(user), {"setting", r->key, r->type, r->value, r->dflt, r->range, r->help, r->origin});
 }
 
 void make_lists(const Teller &teller, consort_settings s, Of of) {
   s.log_user = const_cast<Teller *>(&teller);
   s.log = [](void *user, int32_t level, const char *line) {
-    tell(*static_cast<const Teller *>(user), {"log", std::to_string(level), line});
+    tell_fields(*static_cast<const Teller *>(user), {"log", std::to_string(level), line});
   };
   void *const user = const_cast<Teller *>(&teller);
-  if (of != Of::kSettings && consort_list_plugins(&s, CONSORT_LIST_LOAD, tell_plugin, user) < 0) tell(teller, {"error", consort_error()});
-  if (of != Of::kPlugins && consort_list_config(&s, tell_setting, user) < 0) tell(teller, {"error", consort_error()});
+  if (of != Of::kSettings && consort_list_plugins(&s, CONSORT_LIST_LOAD, tell_plugin, user) < 0) tell_fields(teller, {"error", consort_error()});
+  if (of != Of::kPlugins && consort_list_config(&s, tell_setting, user) < 0) tell_fields(teller, {"error", consort_error()});
 }
 
-// Written by make_lists() of a child that returned: every record is whole.
-class Reader {
+// Reads what make_lists() wrote. A plugin in the child may have written, too: fields that are missing are "".
+class ListReader {
  public:
-  explicit Reader(const std::string &text) : text_(text) {}
+  explicit ListReader(const std::string &text) : text_(text) {}
   Catalog read() {
     Catalog c;
     while (at_ < text_.size()) {
@@ -72,6 +72,7 @@ class Reader {
 
  private:
   std::string next() {
+    if (at_ >= text_.size()) return {};
     const size_t end = std::min(text_.find('\0', at_), text_.size());
     std::string field = text_.substr(at_, end - at_);
     at_ = end + 1;
@@ -133,7 +134,7 @@ Catalog take_catalog(Settings &settings, Examination &examination, Of of, const 
     if (text.empty()) told = ask_apart(kSeconds, [&](const Teller &teller) { make_lists(teller, s, of); });
     else told.text = std::move(text);
     if (told.ending.empty()) {
-      Catalog all = Reader(told.text).read();
+      Catalog all = ListReader(told.text).read();
       if (settings.loud) show(all.log);
       return all;
     }
