@@ -51,6 +51,10 @@ const Case kCases[] = {
      "a vector of double is none of float"},
     {"misspelt_option", "rt.submit({.priorty = 3}, look, r(x));", "misspelt_option_see_consort_Options"},
     {"misspelt_option_of_a_submission", "auto s = rt.prepare({.prioritty = 3}, look, r(x));", "misspelt_option_see_consort_Options consort::face::detail::Submitter::prepare"},
+    {"misspelt_option_of_a_call", "const Codelet sum{\"sum\", cpu(returning([](int n) { return n; }))}; auto f = call(rt, {.prioritty = 3}, sum, 1);",
+     "misspelt_option_see_consort_Options consort::face::call"},
+    {"misspelt_option_of_a_sender", "auto s = sender(rt, {.prioritty = 3}, look, r(x));", "misspelt_option_see_consort_Options consort::face::sender"},
+    {"misspelt_option_of_a_sync_point", "rt.sync_point({.prioritty = 3}, r(x));", "misspelt_option_see_consort_Options consort::face::detail::Submitter::sync_point"},
     {"option_of_another_type", "rt.submit({.priority = \"high\"}, look, r(x));", "misspelt_option_see_consort_Options consort::face::detail::Submitter::submit"},
     {"options_as_they_are",
      "Options o; o.priority = 3; rt.submit(o, look, r(x)); rt.submit({.priority = 3, .name = \"n\"}, look, r(x)); "

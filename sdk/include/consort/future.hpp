@@ -172,6 +172,8 @@ template <class S, class... A>
 auto call(Runtime &rt, const Codelet<S> &codelet, const A &...given) {
   return call(rt, Options{}, codelet, given...);
 }
+// Taken where nothing else fits: where an option in braces is misspelt, or its value is of another type.
+detail::misspelt_option_see_consort_Options call(Runtime &rt, ...) CONSORT_NEVER_FITS;
 
 }  // namespace consort::inline face
 #endif

@@ -264,6 +264,8 @@ template <class S, class... A>
 auto sender(Runtime &rt, const Codelet<S> &codelet, const A &...given) {
   return sender(rt, Options{}, codelet, given...);
 }
+// Taken where nothing else fits: where an option in braces is misspelt, or its value is of another type.
+detail::misspelt_option_see_consort_Options sender(Runtime &rt, ...) CONSORT_NEVER_FITS;
 // The codelet would be gone when the task is submitted.
 template <class S, class... A>
 auto sender(Runtime &rt, const Options &options, const Codelet<S> &&codelet, const A &...given) = delete;

@@ -79,6 +79,7 @@ class Submitter : public Registry {
   }
   template <class... U>
   Task sync_point(const Options &options, U... uses) { return send<Task>(&options, {}, claim<true>(uses)...); }
+  detail::misspelt_option_see_consort_Options sync_point(...) CONSORT_NEVER_FITS;
 
  protected:
   Submitter() noexcept = default;
