@@ -176,6 +176,16 @@ CommandLine::CommandLine() {
   report->add_option("-o,--output", reported.out, "the page to write (HTML); it needs no network")->type_name("FILE");
   data(report);
 
+  diff = app.add_subcommand("diff", "says what made one run longer than another: codelets, waits, links, workers");
+  diff->add_option("FIRST", trace_file, "a trace")->required();
+  diff->add_option("SECOND", second_trace, "a trace of another run")->required();
+  data(diff);
+
+  why = app.add_subcommand("why", "says why a task ran where and when it did");
+  why->add_option("FILE", trace_file, "a trace; with trace_graph it also says what the task waited for")->required();
+  why->add_option("TASK", task, "its number in the trace; or a codelet: then the run that began latest after it was ready")->required();
+  data(why);
+
   conform = app.add_subcommand("conform", "checks plugins against the rules of docs/rules (status 1: one is violated)");
   conform->add_option("FILE", judged.files, "plugins, each a FILE.so")->type_name("");
   conform->add_option("--level", judged.level, "1 quick to 10 all")->check(CLI::Range(1, 10).description(""))->capture_default_str();

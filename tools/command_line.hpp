@@ -31,10 +31,10 @@ class CommandLine {
 
   CLI::App app{"Consort runs one task graph on heterogeneous machines. This command shows the machine, its plugins and settings.", "consort"};
   CLI::App *plugins, *config, *topo, *doctor, *why_not, *sched, *sched_explain, *machine, *import, *sim, *run, *part, *model, *model_list,
-      *model_show, *model_check, *model_plot, *model_import, *trace, *trace_show, *trace_export, *bound, *report, *conform, *fresh, *completion, *help;
+      *model_show, *model_check, *model_plot, *model_import, *trace, *trace_show, *trace_export, *bound, *report, *diff, *why, *conform, *fresh, *completion, *help;
   Settings settings;
   bool verbose = false, changed_only = false, json = false, energy = false;
-  std::string color, name, from, platform, to, model_name, drawing, trace_file, trace_drawing, trace_form = "chrome";
+  std::string color, name, from, platform, to, model_name, drawing, trace_file, trace_drawing, trace_form = "chrome", second_trace, task;
   std::string kind, fresh_name, language = "cpp", folder, shell, about;
   std::vector<std::string> operands, classes, parameters;
   uint32_t curve = 0, width = 100;

@@ -101,6 +101,8 @@ struct ReportOptions {
   bool json = false;
 };
 int run_report(Settings &, const ReportOptions &);
+int run_diff(const std::string &first, const std::string &second, bool json);
+int run_why(const std::string &record, const std::string &task, bool json);
 int run_model_list(Settings &, bool json);
 int run_model_show(Settings &, const std::string &name, uint32_t fit, bool json);  // fit: CONSORT_MODEL_*, 0 none
 int run_model_check(Settings &, bool json);

@@ -30,6 +30,8 @@ int run(tool::CommandLine &c) {
   if (*c.trace_export) return tool::run_trace_export(c.trace_file, c.trace_form, c.to, c.json);
   if (*c.bound) return c.asked.json = c.json, tool::run_bound(c.settings, c.asked);
   if (*c.report) return c.reported.json = c.json, tool::run_report(c.settings, c.reported);
+  if (*c.diff) return tool::run_diff(c.trace_file, c.second_trace, c.json);
+  if (*c.why) return tool::run_why(c.trace_file, c.task, c.json);
   if (*c.model_list) return tool::run_model_list(c.settings, c.json);
   if (*c.model_show) return tool::run_model_show(c.settings, c.model_name, c.curve, c.json);
   if (*c.model_check) return tool::run_model_check(c.settings, c.json);

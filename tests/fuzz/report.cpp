@@ -1,9 +1,12 @@
 // Traces, as `consort report` analyses them and writes its page.
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
 #include "fuzz.hpp"
+#include "tools/report/comparison.hpp"
 #include "tools/report/report.hpp"
+#include "tools/report/task_story.hpp"
 
 namespace tool {  // in place of the files of tools/report/page
 
@@ -11,6 +14,16 @@ extern const char *const kPageHtml, *const kPageCss, *const kPageScript;
 const char *const kPageHtml = "<!DOCTYPE html><style>/*CSS*/</style><!--DATA--><script>/*SCRIPT*/</script>", *const kPageCss = "", *const kPageScript = "";
 
 }  // namespace tool
+
+namespace {
+
+std::string hex(uint64_t id) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(id));
+  return text;
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::MemoryFile file;
@@ -23,6 +36,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const tool::PathStep &s : a.path.steps) fuzz::expect(s.run < t.runs.size(), "a step of the critical path is a run");
     const tool::RunFindings findings = tool::find_all(a);
     for (const tool::RunFinding &f : findings) fuzz::expect(!f.title.empty() && std::isfinite(f.share) && f.share >= 0, "a finding is sound", f.rule);
+    const tool::Comparison same(a, a);
+    fuzz::expect(same.changes.empty() && same.come.empty() && same.gone.empty(), "a run is as long as itself");
+    for (size_t i = 0; i < t.runs.size(); i += 1 + t.runs.size() / 8) {
+      const tool::TaskStory story(a, hex(t.runs[i].task));
+      fuzz::expect(story.id == t.runs[i].task && story.worker_busy >= 0 && story.data >= 0 && story.rest >= 0, "a story is sound");
+    }
     const std::string page = tool::report_page(a, findings, nullptr, "trace");
     fuzz::expect(page.starts_with("<!DOCTYPE html>") && page.find("<!--DATA-->") == page.npos, "a page is whole");
   } catch (const std::runtime_error &e) {
