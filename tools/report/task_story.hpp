@@ -30,7 +30,7 @@ struct TaskStory {
   uint32_t run = kNoIndex, task = kNoIndex;   // in Trace::runs; Trace::tasks: kNoIndex without a graph
   uint32_t runs = 0;                       // of this task: more than one on a team, or after a failure
   std::optional<Trace::Decision> decision; // the last one before it began
-  uint32_t last_before = kNoIndex;         // the task that ended last among those that it waited for
+  uint32_t last_before = kNoIndex;         // the predecessor that ended last
   uint32_t last_datum = kNoIndex;          // that orders both; kNoIndex: it was told to come after
   uint64_t ready = 0;                      // 0: unknown
   double worker_busy = 0, data = 0, rest = 0;  // ns between ready and its begin: its worker ran others; its data came; neither
