@@ -149,6 +149,47 @@ CONFORM_CASE(T, 33, behaviour, a_key_is_over_with_dereg) {
   }
 }
 
+// Several regions at a time, two of them in one block: each is over with its own dereg, and with no other.
+CONFORM_CASE(T, 33, behaviour, dereg_ends_the_region_it_is_given) {
+  Reach r(t, 8192);
+  Rank &b = r.w.b();
+  constexpr size_t kEach = 512, kRegions = 4;
+  Block second(kEach, 0x22), third(kEach, 0x22);
+  struct Region {
+    Block *block;
+    size_t from;
+    consort_mr mr{};
+    bool is_over = false;
+  };
+  b.dereg(r.mr);
+  const size_t orders[][kRegions] = {{1, 3, 0, 2}, {2, 1, 3, 0}, {0, 2, 3, 1}, {3, 0, 1, 2}};
+  for (const auto &order : orders) {
+    Region regions[kRegions] = {{&r.theirs, Reach::kAround}, {&second, 0}, {&r.theirs, Reach::kAround + 4096}, {&third, 0}};
+    for (Region &x : regions) {
+      const consort_status s = b.reg(*x.block, x.from, kEach, &x.mr);
+      if (s == CONSORT_E_NOMEM || s == CONSORT_E_UNSUPPORTED) t.skip("it has no room for %zu regions: %s", kRegions, b.host().failure().c_str());
+      t.need(s >= 0, "reg of %zu bytes fails beside other regions: %s", kEach, b.host().failure().c_str());
+    }
+    const auto look = [&](const char *when) {
+      for (size_t i = 0; i < kRegions; ++i) {
+        t.doing("a PUT to region %zu of %zu, %s", i, kRegions, when);
+        const consort_status s =
+            r.run(reach_of(CONSORT_MSG_PUT, b.number(), r.mine.addr(), 64, regions[i].block->addr(regions[i].from), regions[i].mr)).status;
+        if (regions[i].is_over) t.need(s < 0, "region %zu of %zu, which was taken back, is reached %s (status %d)", i, kRegions, when, s);
+        else t.need(s == CONSORT_OK, "a PUT to region %zu of %zu, which is registered, ends with %d %s", i, kRegions, s, when);
+      }
+    };
+    look("when all are registered");
+    for (const size_t i : order) {
+      b.dereg(regions[i].mr);
+      regions[i].is_over = true;
+      r.w.idle();
+      look("after a dereg");
+    }
+  }
+  t.need(b.reg(r.theirs, Reach::kAround, r.bytes, &r.mr) >= 0, "reg fails after dereg");
+}
+
 CONFORM_CASE(T, 34, behaviour, a_notification_comes_after_its_bytes) {
   Reach r(t, 200'000);
   r.w.must(CONSORT_TC_NOTIFY, "notifications");

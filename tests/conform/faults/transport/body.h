@@ -29,7 +29,18 @@ static consort_status reg(void *p, const consort_space_desc *space, consort_addr
 static void dereg(void *p, const consort_mr *mr) {
   rank *t = p;
   lock();
-#ifndef FAULT_DEREG_DOES_NOTHING
+#if defined FAULT_DEREG_FIRST
+  for (int i = 0; i < REGIONS; i++)
+    if (t->regions[i].id) { t->regions[i].id = 0; break; }
+#elif defined FAULT_DEREG_LAST
+  for (int i = REGIONS; i-- > 0;)
+    if (t->regions[i].id) { t->regions[i].id = 0; break; }
+#elif defined FAULT_DEREG_BY_PLACE // all that begin there
+  for (int i = 0, k = 0; i < REGIONS; i++)
+    if (t->regions[i].id == mr->lkey)
+      for (const consort_addr from = t->regions[i].from; k < REGIONS; k++)
+        if (t->regions[k].from.base == from.base) t->regions[k].id = 0;
+#elif !defined FAULT_DEREG_DOES_NOTHING
   for (int i = 0; i < REGIONS; i++)
     if (t->regions[i].id == mr->lkey) t->regions[i].id = 0;
 #endif
