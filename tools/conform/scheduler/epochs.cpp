@@ -79,6 +79,7 @@ CONFORM_CASE(S, 9, behaviour, workers_leave) {
   Stage s(t, workers_of({4}), t.scaled(200, 2000), false);
   Instance i(t, s.plugin, s.machine, s.tasks);
   must_push(t, i, 2, s.tasks.range(0, s.tasks.size() / 2));
+  s.machine.renew();
   t.need(i.workers({}, {2, 3}) >= 0, "workers fails: %s", s.plugin.host().failure().c_str());
   t.check(!i.pop(2) && !i.pop(3), "a worker that was taken away is given a task");
   t.doing("push by a worker that was taken away");
@@ -153,6 +154,21 @@ CONFORM_CASE(S, 15, behaviour, drops_what_it_has) {
   for (size_t k = 0; k < s.tasks.size(); ++k) t.check(!s.tasks.is_in(k), "task %zu does not come out any more", k);
 }
 
+CONFORM_CASE(S, 15, behaviour, drops_many_at_once) {
+  Stage s(t, workers_of({2, 1}), 600);
+  Instance i(t, s.plugin, s.machine, s.tasks);
+  if (!i.ops().dropped) t.skip("it has no function `dropped`: such tasks come out by pop");
+  for (const size_t n : {64u, 65u, 129u, 600u}) {
+    must_push(t, i, CONSORT_NONE, s.tasks.range(0, n / 2));
+    must_push(t, i, 0, s.tasks.range(n / 2, n));
+    t.doing("dropped, of %zu tasks that are all queued", n);
+    i.drop(s.tasks.range(0, n));
+    i.pop_all();
+    t.need(s.tasks.count_in() == 0, "of %zu tasks that were dropped at once %zu are neither handed back nor come out by pop", n,
+           s.tasks.count_in());
+  }
+}
+
 CONFORM_CASE(S, 20, behaviour, any_sequence) {
   for (uint64_t round = t.scaled(6, 120); round > 0 && !t.failed() && t.has_time(); --round) {
     Random &random = t.random();
@@ -188,10 +204,9 @@ CONFORM_CASE(S, 20, behaviour, any_sequence) {
       } else if (what < 95) {
         i.drain(i.epoch() + 1, 1 + static_cast<uint32_t>(random.below(9)));
         t.check(s.tasks.count_in() == 0, "step %d: drain has not given all back", step);
-      } else if (i.serves(w)) {
-        i.workers({}, {w});
       } else {
-        i.workers({w}, {});
+        if (random.one_in(2)) s.machine.renew();
+        i.serves(w) ? i.workers({}, {w}) : i.workers({w}, {});
       }
     }
     for (uint32_t w = 0; w < n; ++w)

@@ -105,6 +105,7 @@ consort_status Instance::workers(const std::vector<uint32_t> &add, const std::ve
   serves_.resize(std::max<size_t>(serves_.size(), machine_.nworkers()));
   for (const uint32_t w : add) serves_[w] = 1;
   for (const uint32_t w : del) serves_[w] = 0;
+  if (machine_.forget_older()) t_.doing("a call after workers() has returned: since then an older topology cannot be read");
   return s;
 }
 

@@ -1,7 +1,10 @@
 #include "conform/scheduler/machine.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <string>
 
 namespace conform {
@@ -28,27 +31,51 @@ void Machine::set_load(uint32_t worker, float ns) {
   load_[worker] = ns;
 }
 
+bool Machine::forget_older() {
+  bool any = false;
+  for (size_t k = 0; k + 1 < snapshots_.size(); ++k) any = snapshots_[k].forget() || any;
+  return any;
+}
+
 void Machine::describe() {
+  snapshots_.emplace_back(klass_, static_cast<uint32_t>(snapshots_.size() + 1));
+  now_.store(snapshots_.back().table(), std::memory_order_release);  // pairs with the table's topology()
+}
+
+Machine::Snapshot::Snapshot(const std::vector<uint32_t> &klass, uint32_t generation) {
   static const std::vector<std::string> names = [] {  // one for each bit of `where`
     std::vector<std::string> all;
     for (int c = 0; c < 64; ++c) all.push_back("class" + std::to_string(c));
     return all;
   }();
-  Snapshot &s = snapshots_.emplace_back();
-  const uint32_t nclasses = *std::max_element(klass_.begin(), klass_.end()) + 1;
-  for (uint32_t w = 0; w < klass_.size(); ++w) s.workers.push_back({w, klass_[w], klass_[w], 0, 1, static_cast<int32_t>(w / 2)});
-  for (uint32_t c = 0; c < nclasses; ++c) s.names.push_back(names[c].c_str());
+  const uint32_t nclasses = *std::max_element(klass.begin(), klass.end()) + 1, nworkers = static_cast<uint32_t>(klass.size());
+  bytes_ = sizeof(consort_topology) + nworkers * sizeof(consort_worker) + nclasses * nclasses * sizeof(consort_hop) +
+           nclasses * sizeof(const char *);
+  pages_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages_ == MAP_FAILED) throw std::bad_alloc();
+  auto *const t = new (pages_) consort_topology{};
+  auto *const classes = reinterpret_cast<const char **>(t + 1);
+  auto *const hops = reinterpret_cast<consort_hop *>(classes + nclasses);
+  auto *const workers = reinterpret_cast<consort_worker *>(hops + nclasses * nclasses);
+  for (uint32_t w = 0; w < nworkers; ++w) workers[w] = {w, klass[w], klass[w], 0, 1, static_cast<int32_t>(w / 2)};
+  for (uint32_t c = 0; c < nclasses; ++c) classes[c] = names[c].c_str();
   for (uint32_t from = 0; from < nclasses; ++from)
-    for (uint32_t to = 0; to < nclasses; ++to) s.hops.push_back({10'000'000'000u, from == to ? 0 : 1000u, 1});
-  s.table.size = sizeof s.table;
-  s.table.generation = static_cast<uint32_t>(snapshots_.size());
-  s.table.nworkers = nworkers();
-  s.table.nspaces = nclasses;
-  s.table.nclasses = nclasses;
-  s.table.workers = s.workers.data();
-  s.table.hops = s.hops.data();
-  s.table.classes = s.names.data();
-  now_.store(&s.table, std::memory_order_release);  // pairs with the table's topology()
+    for (uint32_t to = 0; to < nclasses; ++to) hops[from * nclasses + to] = {10'000'000'000u, from == to ? 0 : 1000u, 1};
+  t->size = sizeof *t;
+  t->generation = generation;
+  t->nworkers = nworkers;
+  t->nspaces = nclasses;
+  t->nclasses = nclasses;
+  t->workers = workers;
+  t->hops = hops;
+  t->classes = classes;
+}
+
+Machine::Snapshot::~Snapshot() { munmap(pages_, bytes_); }
+
+bool Machine::Snapshot::forget() {
+  if (is_forgotten_) return false;
+  return is_forgotten_ = mprotect(pages_, bytes_, PROT_NONE) == 0;
 }
 
 uint64_t Machine::run_ns(const consort_task &t, uint32_t klass) {  // higher classes are faster

@@ -46,6 +46,32 @@ void wake(Trial &t, std::vector<uint32_t> klass, bool told) {
 CONFORM_CASE(S, 10, behaviour, wakes_a_worker) { wake(t, workers_of({4}), false); }
 CONFORM_CASE(S, 10, behaviour, wakes_a_worker_that_can) { wake(t, workers_of({3, 2}), true); }
 
+// Tasks alike, pushed together while all sleep. A policy may have reasons to feed few workers; but not one, each time.
+CONFORM_CASE(S, 10, behaviour, a_batch_wakes_more_than_one_worker) {
+  Plugin p(t);
+  p.host().set_virtual(1'000'000);
+  constexpr uint32_t kWorkers = 4, kBatch = 16;
+  Machine machine(p.host(), workers_of({kWorkers}));
+  Tasks tasks(kBatch * t.scaled(24, 200));
+  Instance i(t, p, machine, tasks);
+  Sleepers sleepers(t, i);
+  size_t most = 0;
+  for (size_t pushed = 0; pushed < tasks.size() && !t.failed(); pushed += kBatch) {
+    const auto some = tasks.range(pushed, pushed + kBatch);
+    i.submitted(some);
+    t.doing("push of %zu tasks alike, while all %u workers sleep", some.size(), kWorkers);
+    sleepers.push(CONSORT_NONE, some);
+    size_t awake = 0;
+    for (uint32_t w = 0; w < kWorkers; ++w) awake += sleepers.is_awake(w);
+    most = std::max(most, awake);
+    sleepers.work();
+    i.pop_all();
+  }
+  t.figure("%u tasks alike wake up to %zu of %u workers", kBatch, most, kWorkers);
+  t.check(most > 1, "pushes of %u tasks alike wake %zu of %u sleeping workers at most: the others stay idle while tasks wait", kBatch, most,
+          kWorkers);
+}
+
 CONFORM_CASE(S, 11, behaviour, wakes_one_of_a_hundred) { wake(t, workers_of({70, 10}), false); }
 CONFORM_CASE(S, 11, behaviour, wakes_one_of_two_hundred) { wake(t, workers_of({130, 70}), false); }
 

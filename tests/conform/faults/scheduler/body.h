@@ -30,7 +30,7 @@ typedef struct {
   int busy, inside; // inside: calls of push, pop, dropped in progress, for quiesce
   uint64_t epoch, count, outside; // outside: pushes of outsiders
   void *kept;                     // list of the memory that a fault keeps
-  const consort_topology *topology;
+  const consort_topology *topology, *first_topology;
   consort_task *urgent, *first, **last;
   int32_t published;
   char serves[WORKERS], gone[WORKERS], *serving;
@@ -86,7 +86,7 @@ static consort_status create(void *self, const consort_host *host, const consort
 #endif
   if (!p) return host->fail(host, CONSORT_E_NOMEM, "no memory for the instance");
   host->get(host, CONSORT_SCHED_ID);
-  p->host = host, p->self = self, p->epoch = epoch, p->topology = topology, p->last = &p->first;
+  p->host = host, p->self = self, p->epoch = epoch, p->topology = p->first_topology = topology, p->last = &p->first;
 #if defined FAULT_LEAK_INSTANCE || defined FAULT_LEAKS_AFTER_100
   p->more = malloc(100);
 #endif
@@ -144,7 +144,9 @@ static consort_status workers(void *s, const consort_topology *topology, const u
   free(some);
 #endif
   lock(p);
+#ifndef FAULT_OLD_TOPOLOGY
   p->topology = topology;
+#endif
 #ifdef FAULT_GONE_FOR_EVER
   for (uint32_t i = 0; i < na; ++i) p->serving[add[i]] = !p->gone[add[i]];
 #else
@@ -156,6 +158,9 @@ static consort_status workers(void *s, const consort_topology *topology, const u
 }
 
 static void announce(Policy *p, const consort_push *push, const consort_task *t) {
+#ifdef FAULT_OLD_TOPOLOGY_IN_PUSH
+  if (p->first_topology->workers[0].klass > 63) return;
+#endif
 #ifndef FAULT_NO_WAKE
   for (uint32_t w = 0; w < p->topology->nworkers; ++w)
     if (p->serving[w] && (t->where >> p->topology->workers[w].klass & 1)) {
@@ -298,6 +303,9 @@ static uint32_t push(void *s, const consort_push *ready) {
     append(p, ready->ready[i]);
     p->count++;
   }
+#ifdef FAULT_WAKES_ONE_OF_BATCH
+  if (ready->wake->k > 1) ready->wake->k = 1;
+#endif
   publish(p);
   unlock(p);
 #ifndef FAULT_PUSH_UNVISITED
@@ -496,6 +504,9 @@ static uint32_t dropped(void *s, consort_task *const *tasks, uint32_t n, consort
     for (int list = 0; list < 2; ++list)
       for (consort_task **at = list ? &p->first : &p->urgent; *at; at = next(*at))
         if (*at == tasks[i]) {
+#ifdef FAULT_DROPPED_64
+          if (found == 64) --found;
+#endif
           held[found++] = tasks[i];
 #ifndef FAULT_DROPPED_STAYS
           unlink_at(p, at);
