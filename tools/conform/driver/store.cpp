@@ -63,7 +63,14 @@ Store::Store(Devices &devices, uint32_t space, uint64_t bytes, uint32_t flags, b
   write();
 }
 
+Store::Store(Devices &devices, uint32_t space, consort_addr part, uint64_t bytes)
+    : model(bytes), devices_(devices), t_(devices.trial()), space_(space), addr_(part), is_part_(true) {
+  fill(t_.random());
+  write();
+}
+
 Store::~Store() {
+  if (is_part_) return;
   const Devices::Space &s = devices_.spaces()[space_];
   if (!s.is_own()) {
     std::free(reinterpret_cast<void *>(addr_.base));

@@ -14,6 +14,8 @@ class Store {
  public:
   // Filled with random bytes. Skips the case if the driver has no room.
   Store(Devices &, uint32_t space, uint64_t bytes, uint32_t flags = 0, bool filled = true);
+  // A part of a block that the caller has allocated, and frees after this. Filled with random bytes.
+  Store(Devices &, uint32_t space, consort_addr part, uint64_t bytes);
   ~Store();
   Store(const Store &) = delete;
   Store &operator=(const Store &) = delete;
@@ -39,6 +41,7 @@ class Store {
   Trial &t_;
   uint32_t space_;
   consort_addr addr_{};
+  bool is_part_ = false;
 };
 
 // A random copy of rows and slices that the link can do in one op; `plain`: one run.

@@ -97,7 +97,7 @@ CONFORM_CASE(D, 17, behaviour, fills_in_memory_order) {
 CONFORM_CASE(D, 19, behaviour, times_are_on_the_hosts_clock) {
   Plugin p(t);
   Devices devices(t, p);
-  unsigned told = 0;
+  unsigned told = 0, large = 0, took_time = 0;
   for (const Devices::Link &l : devices.some_links(t.scaled(4, 12))) {
     DeviceQueue q(devices, l.device);
     Store src(devices, l.src, std::min(devices.spaces()[l.src].desc.capacity / 16, uint64_t{200'000})), dst(devices, l.dst, src.bytes());
@@ -108,7 +108,7 @@ CONFORM_CASE(D, 19, behaviour, times_are_on_the_hosts_clock) {
       q.wait();
       const DeviceQueue::Entry &e = q[entry];
       if (!e.done.t0 && !e.done.t1) continue;
-      ++told;
+      ++told, large += e.done.bytes >= 10'000, took_time += e.done.t1 != e.done.t0;
       const auto big = [](uint64_t n) { return static_cast<unsigned long long>(n); };
       const uint64_t slack = 1'000'000 + (e.told_ns - e.sent_ns) / 20;  // for a device with another clock
       t.check(e.done.t0 <= e.done.t1, "a copy is reported to begin at %llu ns and to end at %llu", big(e.done.t0), big(e.done.t1));
@@ -118,6 +118,7 @@ CONFORM_CASE(D, 19, behaviour, times_are_on_the_hosts_clock) {
     }
   }
   if (!told) t.skip("it does not know when copies begin and end");
+  t.check(took_time || large < 4, "each of %u copies is reported to end when it begins, though %u moved 10000 bytes or more", told, large);
 }
 
 CONFORM_CASE(D, 20, behaviour, calls_each_function_once) {
@@ -215,6 +216,32 @@ CONFORM_CASE(D, 23, behaviour, attaches_or_says_why_not) {
     ram.holds("attach and detach");
   }
   if (!attached && !t.failed()) t.skip("it attaches no memory of the host, and says why");
+}
+
+// Offsets within one block: what attach answers is that very place, unless it is another mapping of it.
+CONFORM_CASE(D, 23, behaviour, attach_keeps_the_offset) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned attached = 0;
+  for (const Devices::Device &d : devices.all()) {
+    constexpr uint64_t kBytes = 65'536, kPart = 8192;
+    Store ram(devices, Devices::kHost, kBytes);
+    for (const uint64_t off : {uint64_t{4096}, uint64_t{24'576}, kBytes - kPart}) {
+      const consort_addr part = ram.at(off);
+      consort_addr local{};
+      t.doing("attach of %llu bytes at offset %llu of a block of the host's memory", big(kPart), big(off));
+      if (devices.ops().attach(d.handle, Devices::kHost, part, kPart, &local) < 0) break;
+      ++attached;
+      const bool is_mapping = local.base < ram.at().base || local.base >= ram.at().base + kBytes;
+      t.check(is_mapping || local.base + local.off == part.base + part.off,
+              "attach of memory at base 0x%llx with offset %llu answers base 0x%llx with offset %llu: another place", big(part.base),
+              big(part.off), big(local.base), big(local.off));
+      t.doing("detach of what was attached");
+      devices.ops().detach(d.handle, Devices::kHost, local);
+    }
+    ram.holds("attach and detach");
+  }
+  if (!attached && !t.failed()) t.skip("it attaches no memory of the host");
 }
 
 // The kit has a kernel for drivers with a compiler for "cl"; other formats are tested by their drivers.

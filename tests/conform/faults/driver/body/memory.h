@@ -2,6 +2,10 @@
 #pragma once
 #include "device.h"
 
+#ifdef FAULT_LAST_GRANULE_SHARED
+static char *last_granule; // of the latest block
+#endif
+
 static uint64_t rounded(uint64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
 static consort_status alloc(void *dev, uint32_t id, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
@@ -17,6 +21,8 @@ static consort_status alloc(void *dev, uint32_t id, uint64_t bytes, uint64_t ali
   const uint64_t all = rounded(bytes);
 #ifdef FAULT_SIZE_WRAPS
   const int room = all <= kCapacity - d->used;
+#elif defined FAULT_LAST_GRANULE_LOST
+  const int room = all >= bytes && all < kCapacity - d->used;
 #else
   const int room = all >= bytes && all <= kCapacity - d->used;
 #endif
@@ -47,6 +53,11 @@ static consort_status alloc(void *dev, uint32_t id, uint64_t bytes, uint64_t ali
 #endif
 #ifdef FAULT_ONE_ALIGN
   align = ALIGN;
+#elif defined FAULT_ALIGN_4096
+  if (align > 4096) align = 4096;
+#endif
+#ifdef FAULT_LAST_GRANULE_SHARED // with the block before
+  if (d->used == kCapacity && all == ALIGN && last_granule) return *out = (consort_addr){(uint64_t)(uintptr_t)last_granule, 0}, CONSORT_OK;
 #endif
   if (posix_memalign(&p, align < ALIGN ? ALIGN : align, all) != 0) p = NULL;
 #endif
@@ -69,6 +80,9 @@ static consort_status alloc(void *dev, uint32_t id, uint64_t bytes, uint64_t ali
 #elif !defined FAULT_SMALL_BLOCKS
   if (flags & CONSORT_AL_ZERO) memset(p, 0, all);
 #endif
+#ifdef FAULT_LAST_GRANULE_SHARED
+  last_granule = (char *)p + all - ALIGN;
+#endif
   *out = (consort_addr){(uint64_t)(uintptr_t)p, 0};
 #ifdef FAULT_MISALIGNED
   out->off = 8;
@@ -82,6 +96,8 @@ static void free_memory(void *dev, uint32_t id, consort_addr a, uint64_t bytes) 
   if (bytes < 1 << 20)
 #elif defined FAULT_FREE_KEEPS_64K
   if (bytes != 65536)
+#elif defined FAULT_LAST_GRANULE_SHARED // one of the two that share it is kept
+  if (d->used != kCapacity || bytes != ALIGN)
 #endif
 #ifndef FAULT_SMALL_BLOCKS
     free((void *)(uintptr_t)a.base);
@@ -111,7 +127,13 @@ static consort_status attach(void *dev, uint32_t id, consort_addr a, uint64_t by
 #ifdef FAULT_ATTACH_WRITES
   *at(a) = 0;
 #endif
+#ifdef FAULT_ATTACH_FORGETS_OFF
+  *local = (consort_addr){a.base, 0};
+#elif defined FAULT_ATTACH_OFF_TWICE
+  *local = (consort_addr){a.base + a.off, a.off};
+#else
   *local = a;
+#endif
   return CONSORT_OK;
 }
 static void detach(void *dev, uint32_t id, consort_addr local) {}

@@ -211,6 +211,9 @@ static void *serve(void *device) {
     if (q->accepted - q->told == DEPTH) s->done.cookie ^= 1;
 #endif
     if (s->op.flags & CONSORT_OPF_TIME) s->done.t1 = host->now(host);
+#ifdef FAULT_NO_DURATION
+    s->done.t0 = s->done.t1;
+#endif
 #ifdef FAULT_TIME_BACKWARDS
     s->done.t1 -= 5000000000u;
 #endif
