@@ -42,6 +42,8 @@ bool lay(Random &random, uint64_t grain, uint64_t run, const uint64_t n[2], uint
 Store::Store(Devices &devices, uint32_t space, uint64_t bytes, uint32_t flags, bool filled)
     : model(bytes), devices_(devices), t_(devices.trial()), space_(space) {
   const Devices::Space &s = devices.spaces()[space];
+  if (bytes == 0)                                // a share of a capacity
+    t_.skip("a space has too little room for a block: %s has %llu bytes", s.name.c_str(), big(s.desc.capacity));
   if (!s.is_own()) {
     void *p = nullptr;
     if (posix_memalign(&p, kPage, up(bytes, kPage)) != 0) t_.skip("no memory of %zu bytes here", model.size());
