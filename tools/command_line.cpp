@@ -193,6 +193,7 @@ CommandLine::CommandLine() {
   conform->add_option("--seed", judged.seed, "seed of random numbers; 0: a new one each time")->check(fits_64_bits)->type_name("N")->capture_default_str();
   conform->add_option("--jobs", judged.jobs, "cases that run at a time; 0: one for each core, at most 4")->check(CLI::Range(0, 64).description(""))->type_name("N")->capture_default_str();
   conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->check(is_a_time)->type_name("S");
+  conform->add_option("--budget", judged.budget, "limit for all cases of a plugin together; default: 60 at level 1 to 3600 at level 10")->check(is_a_time)->type_name("S");
   conform->add_option("--set", parameters, "a parameter of a checked plugin: --set mine.depth=64")
       ->type_name("NAME.KEY=VALUE")
       ->take_all()

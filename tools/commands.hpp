@@ -117,6 +117,7 @@ struct ConformOptions {
   uint64_t seed = 1;                      // 0: a new one each time
   unsigned jobs = 0;                      // cases at a time; 0: one for each core, at most 4
   double seconds = 0;                     // limit of a case; 0: the case's own
+  double budget = 0;                      // of all cases of a plugin; 0: by the level
   bool in_process = false, verbose = false, list = false;
 };
 int run_conform(const Settings &, const ConformOptions &);

@@ -123,6 +123,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
   o.in_process = asked.in_process;
   o.jobs = asked.jobs;
   o.seconds = asked.seconds;
+  o.budget = asked.budget;
   if (!settings.file.empty())
     throw std::runtime_error("--config is for runtimes, and none runs here: --set NAME.KEY=VALUE sets a plugin's parameter");
   if (asked.json == "-" && asked.junit == "-")

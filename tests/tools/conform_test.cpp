@@ -56,7 +56,7 @@ TEST_F(Conform, ChecksParametersOfThePlugin) {
 TEST_F(Conform, HelpNamesEveryOption) {
   const Answer a = conform("--help");
   EXPECT_EQ(a.status, 0);
-  for (const char *option : {"--level", "--only", "--seed", "--jobs", "--seconds", "--set NAME.KEY=VALUE", "--xfail", "--json",
+  for (const char *option : {"--level", "--only", "--seed", "--jobs", "--seconds", "--budget", "--set NAME.KEY=VALUE", "--xfail", "--json",
                              "--junit", "--in-process", "--verbose", "--list"})
     EXPECT_TRUE(a.has(option)) << option << "\n" << a.out;
 }
@@ -76,7 +76,7 @@ TEST_F(Conform, RefusesBadInput) {
   refuses(kEager + " --seed 99999999999999999999", {"not a whole number of 64 bits"});
   for (const char *odd : {"-1", "65", "two"}) refuses(kEager + " --jobs " + odd, {"--jobs", odd});
   for (const char *odd : {"-3", "nan", "inf", "long"})
-    refuses(kEager + " --seconds " + odd, {odd, "not a number of seconds"});
+    refuses(kEager + " --seconds " + odd, {odd, "not a number of seconds"}), refuses(kEager + " --budget " + odd, {odd, "not a number of seconds"});
   refuses(folder_ / "", {"is a folder"});
   refuses(kEager + " --xfail " + (folder_ / ""), {"is not a plain file"});
   refuses(kEager + " --json=" + (folder_ / "no/such/folder.json"), {"folder.json cannot be written"});
@@ -139,6 +139,26 @@ TEST_F(Conform, WritesJsonAndJunit) {
     EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
         << call << ": nothing beside it on standard output: " << out.out;
   }
+}
+
+TEST_F(Conform, StopsWhenItsBudgetIsSpent) {
+  const std::string json = folder_ / "a.json", junit = folder_ / "a.xml";
+  const Answer a = conform(kEager + " --budget 0.2 --jobs 1 --json=" + json + " --junit " + junit);
+  EXPECT_EQ(a.status, 1) << a.out;
+  EXPECT_TRUE(a.has("not run  ") && a.has("not judged to the end: eager ") && a.has("not run: out of time)")) << a.out;
+  EXPECT_FALSE(a.has("conforms: ") || a.has("does not conform: ")) << a.out;
+  std::ofstream(folder_ / "read.py")
+      << "import json, sys\n"
+         "a, = json.load(open(sys.argv[1]))['plugins']\n"
+         "results = [c['result'] for c in a['cases']]\n"
+         "first = results.index('not-run')\n"
+         "assert a['conforms'] is False and 'failed' not in results and first > 0\n"
+         "assert set(results[first:]) == {'not-run'} and 'out of time' in a['cases'][-1]['reason']\n";
+  EXPECT_EQ(python(folder_ / "read.py " + json), 0) << read_file(json);
+  EXPECT_NE(read_file(junit).find("<error message=\"not run, out of time"), std::string::npos);
+  const Answer whole = conform(kEager + " --budget 1000");
+  EXPECT_EQ(whole.status, 0) << whole.out;
+  EXPECT_FALSE(whole.has("not run")) << whole.out;
 }
 
 TEST_F(Conform, JudgesAlikeWithSeveralCasesAtATime) {

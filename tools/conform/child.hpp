@@ -32,6 +32,7 @@ class Child {
   bool has_ended();
   void start_anew() { patience_.start_anew(); }  // it has made progress: its time begins again
   Ended &ended() { return ended_; }              // after has_ended()
+  double spent() const { return patience_.spent(); }
 
   // Returns after 20 ms, or once one of them has printed or ended.
   static void wait(const std::vector<Child *> &);

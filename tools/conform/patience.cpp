@@ -37,8 +37,12 @@ bool Patience::is_over() {
   asked_ = now;
   const double computed = computed_by(child_), counted = std::min(passed, kGap);
   wall_ += counted;
-  if (computed > last_ + 0.001) idle_ = 0;
-  else if (!is_runnable(child_)) idle_ += counted;
+  if (computed > last_ + 0.001) {
+    idle_ = 0;
+    spent_ += std::min(passed, computed - last_);  // threads at once: no more than the time that passed
+  } else if (!is_runnable(child_)) {
+    idle_ += counted, spent_ += counted;
+  }
   last_ = computed;
   reason_ = computed - begun_with_ > limit_ ? "computed for"
             : idle_ > limit_                ? "nothing computed for"

@@ -19,6 +19,7 @@ class Patience {
   bool is_over();
   const char *reason() const { return reason_; }  // after is_over(): "nothing computed for"
   void start_anew();                              // the child has made progress
+  double spent() const { return spent_; }         // seconds so far in which it computed, or had nothing to compute
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -27,7 +28,7 @@ class Patience {
   static bool is_runnable(pid_t);
 
   pid_t child_;
-  double limit_, begun_with_, last_ = begun_with_, idle_ = 0, wall_ = 0;
+  double limit_, begun_with_, last_ = begun_with_, idle_ = 0, wall_ = 0, spent_ = 0;
   Clock::time_point asked_ = Clock::now();
   const char *reason_ = "";
 };

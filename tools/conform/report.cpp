@@ -109,7 +109,7 @@ std::string xml_text(const std::string &text) {
 }
 
 const char *json_ending(Ending e) {
-  constexpr const char *names[] = {"passed", "failed", "unsupported", "xfail", "xpass"};
+  constexpr const char *names[] = {"passed", "failed", "unsupported", "xfail", "xpass", "not-run"};
   return names[static_cast<int>(e)];
 }
 
@@ -136,6 +136,7 @@ std::string text_of(const Tally &t, const Row &r) {
       add_lines(&out, "reason", r.reason);
       add_lines(&out, "seen", seen_of(r));
       break;
+    case Ending::kNotRun: break;                 // the last line says why
     case Ending::kUnexpectedPass: add_lines(&out, "reason", r.reason + " (no more: take it out of the file)"); break;
     case Ending::kFailed:
       add_lines(&out, "rule", rule.rule);
@@ -156,10 +157,12 @@ std::string badge_of(const Tally &t) {
     return n ? ", " + std::to_string(n) + " " + what : std::string();
   };
   const std::string subject = s.note.kind ? s.name() + " " + s.note.version + " " + kind_name(s.note.kind) : s.path;
-  return std::string(t.conforms() ? "conforms: " : "does not conform: ") + subject + " level " + std::to_string(s.level) + " (" +
+  const bool is_open = !t.conforms() && t.count(Ending::kFailed) == 0;
+  return std::string(t.conforms() ? "conforms: " : is_open ? "not judged to the end: " : "does not conform: ") + subject +
+         " level " + std::to_string(s.level) + " (" +
          std::to_string(t.rows.size()) + " cases" + counted(Ending::kFailed, "failed") +
          counted(Ending::kUnsupported, "unsupported") + counted(Ending::kExpectedFailure, "expected to fail") +
-         counted(Ending::kUnexpectedPass, "unexpectedly passing") + ")";
+         counted(Ending::kUnexpectedPass, "unexpectedly passing") + counted(Ending::kNotRun, "not run: out of time") + ")";
 }
 
 std::string json_of(const std::vector<Tally> &all) {
@@ -202,7 +205,8 @@ std::string junit_of(const std::vector<Tally> &all) {
     double seconds = 0;
     for (const Row &r : t.rows) seconds += r.result.seconds;
     out += "  <testsuite name=\"" + xml_text(t.subject.note.kind ? t.subject.name() : t.subject.path) + "\" tests=\"" +
-           std::to_string(t.rows.size()) + "\" failures=\"" + std::to_string(t.count(Ending::kFailed)) + "\" skipped=\"" +
+           std::to_string(t.rows.size()) + "\" failures=\"" + std::to_string(t.count(Ending::kFailed)) +
+           "\" errors=\"" + std::to_string(t.count(Ending::kNotRun)) + "\" skipped=\"" +
            std::to_string(t.count(Ending::kUnsupported) + t.count(Ending::kExpectedFailure)) + "\" time=\"" +
            seconds_of(seconds) + "\">\n";
     for (const Row &r : t.rows) {
@@ -211,6 +215,7 @@ std::string junit_of(const std::vector<Tally> &all) {
       if (r.ending == Ending::kFailed)
         out += "<failure message=\"" + xml_text(r.the_case->rule().rule) + "\">" + xml_text(seen_of(r) + command_of(t, r) + "\n") +
                "</failure>";
+      if (r.ending == Ending::kNotRun) out += "<error message=\"" + xml_text("not run, " + r.reason) + "\"/>";
       if (r.ending == Ending::kUnsupported || r.ending == Ending::kExpectedFailure)
         out += "<skipped message=\"" + xml_text(r.ending == Ending::kUnsupported ? seen_of(r) : r.reason) + "\"/>";
       if (*r.result.verdict.figures || !r.result.printed.empty())

@@ -4,8 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -16,6 +18,7 @@ namespace conform {
 namespace {
 
 constexpr double kUsualSeconds = 30, kShortSeconds = 3;
+constexpr double kLeastBudget = 60, kMostBudget = 3600;    // of level 1, of level 10
 
 class Filter {
  public:
@@ -47,6 +50,18 @@ double limit_of(const Case &c, const Options &o) {
   return CONSORT_SAN ? 4 * usual : usual;
 }
 
+double budget_of(const Options &o) {
+  if (o.budget > 0) return o.budget;
+  const double usual = kLeastBudget + (kMostBudget - kLeastBudget) * (std::clamp(o.level, 1, 10) - 1) / 9;
+  return CONSORT_SAN ? 4 * usual : usual;
+}
+
+std::string out_of_time(const Options &o) {
+  char text[100];
+  std::snprintf(text, sizeof text, "out of time: the %.3g s that all cases may take together are spent (--budget)", budget_of(o));
+  return text;
+}
+
 unsigned jobs_of(const Options &o) {
   if (o.jobs) return o.jobs;
   cpu_set_t cores;
@@ -54,15 +69,17 @@ unsigned jobs_of(const Options &o) {
   return static_cast<unsigned>(std::clamp(n, 1, 4));
 }
 
-// Cases in progress. Each is told when it and all that were started before it have ended.
+// Cases in progress. Each is told when it and all that were started before it have ended. Once the budget is spent
+// those in progress are stopped, and told without a result, as are all that come later.
 class Bench {
  public:
-  using Told = std::function<void(const Case &, Result)>;
+  using Told = std::function<void(const Case &, std::optional<Result>)>;
   Bench(const Options &o, const Subject &subject, Told told)
-      : options_(o), subject_(subject), told_(std::move(told)), jobs_(jobs_of(o)) {}
+      : options_(o), subject_(subject), told_(std::move(told)), jobs_(jobs_of(o)), budget_(budget_of(o)) {}
 
   void run(const Case &c) {
     while (step() >= jobs_) Child::wait(children());
+    if (is_spent_) return told_(c, {});
     const double limit = timed_out_ < kMostTimedOut ? limit_of(c, options_) : kShortSeconds;
     places_.push_back({&c, std::make_unique<CaseRun>(c, subject_, limit), false});
   }
@@ -81,13 +98,29 @@ class Bench {
   // Returns how many are still running.
   unsigned step() {
     unsigned running = 0;
+    double spent = spent_;
     for (Place &p : places_) {
-      if (!p.has_ended && p.run->has_ended()) p.has_ended = true, timed_out_ += p.run->result().timed_out;
-      running += !p.has_ended;
+      if (!p.has_ended && p.run->has_ended()) {
+        p.has_ended = true;
+        timed_out_ += p.run->result().timed_out;
+        spent_ += p.run->child().spent();
+      }
+      if (p.has_ended) continue;
+      ++running;
+      spent += p.run->child().spent();
     }
-    for (; !places_.empty() && places_.front().has_ended; places_.pop_front())
-      told_(*places_.front().the_case, std::move(places_.front().run->result()));
+    if (spent >= budget_) stop(), running = 0;
+    for (; !places_.empty() && (places_.front().has_ended || is_spent_); places_.pop_front()) {
+      Place &p = places_.front();
+      if (p.has_ended) told_(*p.the_case, std::move(p.run->result()));
+      else told_(*p.the_case, {});
+    }
     return running;
+  }
+  void stop() {
+    is_spent_ = true;
+    for (Place &p : places_)
+      if (!p.has_ended) p.run.reset();           // kills it
   }
 
   std::vector<Child *> children() {
@@ -101,6 +134,9 @@ class Bench {
   const Subject &subject_;
   const Told told_;
   const unsigned jobs_;
+  const double budget_;
+  double spent_ = 0;                             // by cases that have ended
+  bool is_spent_ = false;
   unsigned timed_out_ = 0;
   std::deque<Place> places_;
 };
@@ -114,7 +150,7 @@ Ending ending_of(Outcome outcome, bool expected) {
 }  // namespace
 
 const char *ending_name(Ending e) {
-  constexpr const char *names[] = {"ok", "FAIL", "unsupported", "expected failure", "unexpected pass"};
+  constexpr const char *names[] = {"ok", "FAIL", "unsupported", "expected failure", "unexpected pass", "not run"};
   return names[static_cast<int>(e)];
 }
 
@@ -143,11 +179,12 @@ Tally judge(const Subject &subject, const Options &o) {
   tally.subject = subject;
   tally.subject.level = o.level;
   tally.subject.seed = o.seed;
-  const auto told = [&](const Case &c, Result result) {
-    Row row{&c, Ending::kFailed, std::move(result), {}};
+  const auto told = [&](const Case &c, std::optional<Result> result) {
+    Row row{&c, Ending::kNotRun, std::move(result).value_or(Result{}), {}};
     const std::string *expected = o.expected.reason_for(c);
-    if (expected) row.reason = *expected;
-    row.ending = ending_of(row.result.verdict.outcome, expected != nullptr);
+    if (!result) row.reason = out_of_time(o);
+    else if (expected) row.reason = *expected;
+    if (result) row.ending = ending_of(row.result.verdict.outcome, expected != nullptr);
     tally.rows.push_back(std::move(row));
     if (o.told) o.told(tally, tally.rows.back());
   };

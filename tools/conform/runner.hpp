@@ -10,8 +10,8 @@
 
 namespace conform {
 
-enum class Ending { kPassed, kFailed, kUnsupported, kExpectedFailure, kUnexpectedPass };
-const char *ending_name(Ending);               // "ok", "FAIL", "unsupported", "expected failure", "unexpected pass"
+enum class Ending { kPassed, kFailed, kUnsupported, kExpectedFailure, kUnexpectedPass, kNotRun };
+const char *ending_name(Ending);               // "ok", "FAIL", "unsupported", "expected failure", "unexpected pass", "not run"
 
 struct Row {
   const Case *the_case;
@@ -24,7 +24,7 @@ struct Tally {
   Subject subject;
   std::vector<Row> rows;
   uint32_t count(Ending) const;
-  bool conforms() const { return count(Ending::kFailed) == 0; }
+  bool conforms() const { return count(Ending::kFailed) == 0 && count(Ending::kNotRun) == 0; }
 };
 
 struct Options {
@@ -34,6 +34,7 @@ struct Options {
   bool in_process = false;
   unsigned jobs = 1;                           // cases at a time; 0: as many as this process has cores, at most 4
   double seconds = 0;                          // limit of a case; 0: its own
+  double budget = 0;                           // of all cases of a plugin, in seconds; 0: by the level
   ExpectedFailures expected;
   std::function<void(const Tally &, const Row &)> told;  // called for each row, in the order of rules; may be empty
 };
