@@ -1,6 +1,5 @@
 #include "base/status_name.hpp"
 
-#include <cstdint>
 #include <iterator>
 
 namespace consort {
@@ -12,7 +11,7 @@ const char *status_name(consort_status s) noexcept {
                                            "E_TRUNCATED", "E_POISONED", "E_STALE",     "E_STOPPED"};
   if (s == CONSORT_AGAIN) return "AGAIN";
   if (s > 0) return "OK";
-  return -s < static_cast<consort_status>(std::size(kNames)) && s != INT32_MIN ? kNames[-s] : "E_INTERNAL";
+  return s > -static_cast<consort_status>(std::size(kNames)) ? kNames[-s] : "E_INTERNAL";
 }
 
 }  // namespace consort
