@@ -57,6 +57,9 @@ class Estimates {
   float exec_[kRoom], transfer_[kRoom], energy_[kRoom];
 };
 
+// A time as consort_sched_host::decided takes it. A model may answer infinity, which leaves the end unknown: 0.
+inline uint64_t expected_end(double ns) noexcept { return ns > 0 && ns < 0x1p63 ? static_cast<uint64_t>(ns) : 0; }
+
 // Chooses among implementations: first those without a known time, in turn, then the fastest. CONSORT_NONE:
 // there is no choice.
 inline uint32_t best_impl(const consort_host *host, const consort_sched_host *models, const consort_task *t,

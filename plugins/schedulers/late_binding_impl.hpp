@@ -356,7 +356,7 @@ inline uint32_t LateBinding::pop(uint32_t worker, consort_pick *out, uint32_t ma
   if (ahead) prefetch_successors(served, t, now, end);
   if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, ranked)) models_->ranked(host_, t, rank);
   if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, decided))
-    models_->decided(host_, t, worker, exec, static_cast<uint64_t>(end));
+    models_->decided(host_, t, worker, exec, expected_end(end));
   *out = {t, best_impl(host_, models_, t, worker, mask, static_cast<uint32_t>(t->id)), CONSORT_NONE};
   return 1;
 }

@@ -319,7 +319,7 @@ void Instance::place(const WorkerGroups &served, consort_task *const *tasks, uin
           for (const uint32_t w : c.team->members) marks_[w].end = std::max(marks_[w].end, c.end);
         }
         wake_for(served, c.worker, from, now, wake);
-        if (tells_) models_->decided(host_, t, c.worker, c.known ? c.exec : NAN, static_cast<uint64_t>(m.end));
+        if (tells_) models_->decided(host_, t, c.worker, c.known ? c.exec : NAN, policies::expected_end(m.end));
         later |= models_ && ((settings_.traits.data && c.transfer > 0) || std::popcount(c.mask) > 1);
       }
       turn = turns_;
