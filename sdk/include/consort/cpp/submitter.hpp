@@ -93,10 +93,12 @@ class Submitter : public Registry {
   // A use or value as it is given → as its parameter wants it.
   template <bool Passed, class V, uint32_t M>
   detail::Claim<Passed> claim(const Use<V, M> &use) const {
-    if (use.home != control_.get()) [[unlikely]]
+    if (use.home != control_.get()) [[unlikely]] {
+      control_.need();  // whichever argument the compiler evaluates first
       detail::raise(CONSORT_E_INVAL,
                     "a datum of another runtime (or of none) is given to submit(); register it with the runtime that "
                     "runs the task");
+    }
     return {use.data, M};
   }
   template <class Table, std::size_t Nth, class A>
