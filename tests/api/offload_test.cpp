@@ -502,6 +502,7 @@ TEST(Offload, TasksOfADeviceFunctionJoinItsGroup) {
 }
 
 TEST(Offload, DevicesAreTracedAndCounted) {
+  double x = 1;  // the runtime's end brings it home
   Machine m({{"profile", "true"}, {"sim.times", "work=1ms"}});
   std::mutex mutex;
   std::vector<consort_trace_event> seen;
@@ -511,7 +512,6 @@ TEST(Offload, DevicesAreTracedAndCounted) {
     std::lock_guard lock(*to.first);
     to.second->push_back(*e);
   }, const_cast<void *>(static_cast<const void *>(&both))));
-  double x = 1;
   const auto d = variable_of<double>(m, &x);
   const auto work = m.codelet("work", [](const consort_call &c) { return *pointer<double>(c, 0) *= 2, CONSORT_OK; });
   const uint32_t device = m.workers - 1;

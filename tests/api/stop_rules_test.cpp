@@ -259,9 +259,9 @@ TEST(StopRules, StopInsideALogFunctionIsRefused) {
 }
 
 TEST(StopRules, ForkedChildStartsItsOwnRuntime) {
-#if defined(__SANITIZE_THREAD__)
+#if CONSORT_SAN == 2
   GTEST_SKIP() << "the thread sanitizer ends a child of a process with threads that starts one";
-#elif defined(__SANITIZE_ADDRESS__)
+#elif CONSORT_SAN == 1
   GTEST_SKIP() << "the allocator of this address sanitizer does not take its locks over a fork: the child may wait for one "
                   "that another thread had";
 #endif

@@ -6,7 +6,7 @@
 
 #include "api/team_bodies.hpp"
 
-#if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
+#if defined(_OPENMP) && CONSORT_SAN != 2
 #include <omp.h>
 
 using namespace consort_test;

@@ -1,10 +1,12 @@
 // Operations of two streams on the same bytes: the CUDA double reports unordered ones, and only those.
+#include <consort/plugin.h>
+
 #include "cuda_library.hpp"
 
 namespace {
 
 // The thread sanitizer sees planted races by itself, for streams are threads.
-#if defined(__SANITIZE_THREAD__)
+#if CONSORT_SAN == 2
 #define PLANTED_RACE GTEST_SKIP()
 #else
 #define PLANTED_RACE static_cast<void>(0)

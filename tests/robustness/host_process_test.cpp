@@ -29,7 +29,7 @@ int in_child(F f) {
 
 // The address sanitizer's allocator, unlike the system's, keeps its locks as a fork found them: the parent is to be at rest.
 void rest_if_watched(consort_runtime *rt) {
-#if defined(__SANITIZE_ADDRESS__)
+#if CONSORT_SAN == 1
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_TRUE(settled());
 #else
@@ -59,7 +59,7 @@ TEST(Fork, ChildSeesAStoppedRuntime) {
 }
 
 TEST(Fork, ChildMayStartItsOwn) {
-#if defined(__SANITIZE_THREAD__)
+#if CONSORT_SAN == 2
   GTEST_SKIP() << "this sanitizer allows no new threads after a fork";
 #endif
   Rt rt;

@@ -41,7 +41,7 @@ inline constexpr Units_name kUnits[] = {{Units::kThreads, "threads"},   {Units::
 // The thread sanitizer takes those with several threads alone: with a manual pump it has nothing to see.
 inline std::vector<Units> units_to_try(bool virtual_time) {
   std::vector<Units> units = {Units::kThreads, Units::kOneThread, Units::kMixed};
-#if !defined(__SANITIZE_THREAD__)
+#if CONSORT_SAN != 2
   units.insert(units.end(), {Units::kPumped, Units::kMixedPumped});
   if (virtual_time) units.push_back(Units::kVirtual);
 #else

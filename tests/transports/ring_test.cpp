@@ -2,6 +2,7 @@
 // no wake is lost. The thread sanitizer judges the memory order.
 #include "plugins/transports/shm/ring.hpp"
 
+#include <consort/plugin.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace {
 
 using namespace shm;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if CONSORT_SAN
 constexpr uint64_t kRecords = 20'000;
 #else
 constexpr uint64_t kRecords = 200'000;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace consort_test;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if CONSORT_SAN
 constexpr uint64_t kMessages = 1500;
 constexpr int kRounds = 14;
 #else
