@@ -16,6 +16,7 @@
 #include "conform/param_text.hpp"
 #include "conform/report.hpp"
 #include "conform/rules.hpp"
+#include "conform/thread_caches.hpp"
 
 namespace tool {
 namespace {
@@ -163,7 +164,9 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
 }  // namespace
 
 int run_conform(const Settings &settings, const ConformOptions &asked) try {
-  return asked.list ? list_cases(asked.json) : judge_all(settings, asked);
+  if (asked.list) return list_cases(asked.json);
+  if (!asked.in_process) conform::run_without_thread_caches();  // a debugger would lose its place
+  return judge_all(settings, asked);
 } catch (const std::exception &e) {  // 1 is for plugins that violate a rule
   return complain(e.what(), 2);
 }
