@@ -55,21 +55,24 @@ class Checksums {
     }
   }
 
-  // To be called before `data` is written at `at`. Returns 0, or an error, in which case the affected block has no record.
+  // To be called before `data` is written at `at`. Returns 0, or an error, after which nothing is to be written: what was
+  // recorded of `data` until then is forgotten, so that the bytes that stay there are read unchecked.
   int record(const File &file, uint64_t at, const char *data, uint64_t bytes) noexcept {
-    return on_ ? walk(at, data, bytes,
-                      [&](uint64_t block, const uint32_t *sums, uint64_t n) {
-                        const std::lock_guard lock(mutex_);
-                        for (uint64_t i = 0; i < n; ++i) {
-                          sums_[block + i] = sums[i], is_whole_[block + i] = true;
-                          if (!parts_.empty()) parts_.erase(block + i);
-                        }
-                        return 0;
-                      },
-                      [&](uint64_t block, uint32_t from, uint32_t to, const char *part) {
-                        return record_part(file, block, from, to, part);
-                      })
-               : 0;
+    if (!on_) return 0;
+    const int error = walk(at, data, bytes,
+                           [&](uint64_t block, const uint32_t *sums, uint64_t n) {
+                             const std::lock_guard lock(mutex_);
+                             for (uint64_t i = 0; i < n; ++i) {
+                               sums_[block + i] = sums[i], is_whole_[block + i] = true;
+                               if (!parts_.empty()) parts_.erase(block + i);
+                             }
+                             return 0;
+                           },
+                           [&](uint64_t block, uint32_t from, uint32_t to, const char *part) {
+                             return record_part(file, block, from, to, part);
+                           });
+    if (error) forget(at, bytes);
+    return error;
   }
 
   // To be called after `data` was read at `at`.
@@ -141,6 +144,19 @@ class Checksums {
       return 0;
     } catch (...) {
       return ENOMEM;
+    }
+  }
+
+  // The bytes have no record any more. What reaches beyond them keeps its own.
+  void forget(uint64_t at, uint64_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (uint64_t block = at / kBlock; block * kBlock < at + bytes; ++block) {
+      const uint64_t from = std::max(at, block * kBlock) % kBlock, to = std::min(at + bytes - block * kBlock, kBlock);
+      if (from == 0 && to == kBlock) is_whole_[block] = false;
+      const auto it = parts_.find(block);
+      if (it == parts_.end()) continue;
+      std::erase_if(it->second, [&](const Part &p) { return p.from >= from && p.to() <= to; });
+      if (it->second.empty()) parts_.erase(it);
     }
   }
 
