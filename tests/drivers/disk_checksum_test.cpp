@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "../../plugins/drivers/disk/checksums.hpp"
 #include "drivers/disk_machine.hpp"
 
 namespace consort_test {
@@ -246,4 +247,18 @@ TEST_P(DiskChecksum, ConcurrentWritesOfOneBlockAreAccepted) {
 }
 
 }  // namespace
+TEST(DiskRecords, OfAWriteThatCannotBeginAreForgotten) {
+  using disk::kBlock;
+  disk::Checksums sums;
+  sums.enable();
+  sums.reset(0, 3 * kBlock, false);
+  const disk::File none;  // the rest of the third block cannot be read there
+  const std::string old(3 * kBlock, 'a'), next(2 * kBlock + 100, 'b');
+  ASSERT_EQ(sums.record(none, 0, old.data(), old.size()), 0);
+  EXPECT_NE(sums.record(none, 0, next.data(), next.size()), 0);
+  EXPECT_TRUE(sums.check(none, 0, old.data(), old.size()).good()) << "the old bytes are there still";
+  const std::string damaged(kBlock, 'c');
+  EXPECT_FALSE(sums.check(none, 2 * kBlock, damaged.data(), damaged.size()).good()) << "what the write did not reach keeps its sum";
+}
+
 }  // namespace consort_test
