@@ -41,8 +41,10 @@ concept CodeletType = requires(const T &c) { []<class S>(const Codelet<S> &) {}(
 // Result of the overloads of the lowest rank, name(...): the compiler then names one function instead of all that do not fit.
 class misspelt_option_see_consort_Options {};
 #ifdef __clang__
-#define CONSORT_NEVER_FITS \
-  __attribute__((diagnose_if(true, "misspelt_option_see_consort_Options: no option has this name and takes this value", "error")))
+#define CONSORT_NEVER_FITS                                                                                        \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wgcc-compat\"")                          \
+  __attribute__((diagnose_if(true, "misspelt_option_see_consort_Options: no option has this name and takes this value", "error"))) \
+  _Pragma("clang diagnostic pop")
 #else
 #define CONSORT_NEVER_FITS = delete
 #endif
