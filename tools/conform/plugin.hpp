@@ -96,25 +96,18 @@ class MemoryMarks {
   bool is_undecided() const {                            // whether another part is needed
     return heap_.size() <= kMost && (heap_.size() < kRow + 2 || grew()) && has_time();
   }
-  bool leaks() const { return heap_.size() > kLeast && (grows_steadily(heap_, bytes_) || grows_steadily(mapped_, page_bytes())); }
+  bool leaks() const { return grew() && heap_.size() > kLeast; }
   size_t growth() const { return growth_of(heap_) >= bytes_ ? growth_of(heap_) : growth_of(mapped_); }  // of a part
 
  private:
   static constexpr uint32_t kNap = 5'000;                // us, between two parts once memory looks as if it leaked
   static constexpr size_t kRow = 4;                      // parts: delayed frees of a thread even out
-  bool grew() const { return growth_of(heap_) >= bytes_ || growth_of(mapped_) >= page_bytes(); }
-  size_t page_bytes() const { return 4096 * size_t{rounds_}; }
+  bool grew() const { return growth_of(heap_) >= bytes_ || growth_of(mapped_) >= 4096 * size_t{rounds_}; }
   bool has_time() const;
   static size_t growth_of(const std::vector<size_t> &marks) {
     if (marks.size() <= kRow) return 0;
     const size_t before = marks[marks.size() - 1 - kRow];
     return marks.back() > before ? (marks.back() - before) / kRow : 0;
-  }
-  // Where time ends before a cache of the C library is full, only some of the last parts have grown.
-  static bool grows_steadily(const std::vector<size_t> &marks, size_t bytes) {
-    size_t grown = 0;
-    for (size_t i = marks.size() - std::min(marks.size() - 1, kRow); i < marks.size(); ++i) grown += marks[i] > marks[i - 1];
-    return growth_of(marks) >= bytes && grown + 1 >= kRow;
   }
   size_t bytes_;
   uint32_t rounds_;

@@ -127,7 +127,7 @@ CONFORM_CASE(D, 41, fault, lives_without_memory) {
   if (!try_without(1)) t.skip("it allocates nothing from the plugin's own file");
   uint64_t n = 1;
   while (n < t.scaled(300, 3000) && try_without(n + 1)) ++n;
-  MemoryMarks memory(16, 1, 10);
+  MemoryMarks memory(16, 1, 3);
   do {
     for (uint64_t k = 1; k <= n; ++k) try_without(k);
     memory.mark();
