@@ -1,6 +1,5 @@
 // Traces, as `consort report` analyses them and writes its page.
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 #include "fuzz.hpp"
@@ -14,16 +13,6 @@ extern const char *const kPageHtml, *const kPageCss, *const kPageScript;
 const char *const kPageHtml = "<!DOCTYPE html><style>/*CSS*/</style><!--DATA--><script>/*SCRIPT*/</script>", *const kPageCss = "", *const kPageScript = "";
 
 }  // namespace tool
-
-namespace {
-
-std::string hex(uint64_t id) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(id));
-  return text;
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::MemoryFile file;
@@ -39,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tool::Comparison same(a, a);
     fuzz::expect(same.changes.empty() && same.come.empty() && same.gone.empty(), "a run is as long as itself");
     for (size_t i = 0; i < t.runs.size(); i += 1 + t.runs.size() / 8) {
-      const tool::TaskStory story(a, hex(t.runs[i].task));
+      const tool::TaskStory story(a, tool::id_words(t.runs[i].task));
       fuzz::expect(story.id == t.runs[i].task && story.worker_busy >= 0 && story.data >= 0 && story.rest >= 0, "a story is sound");
     }
     const std::string page = tool::report_page(a, findings, nullptr, "trace");

@@ -1,12 +1,18 @@
 #include "finding.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
 #include "../commands.hpp"
 
 namespace tool {
+
+std::string id_words(uint64_t id) {
+  char text[17];
+  return {text, std::to_chars(text, text + sizeof text, id, 16).ptr};
+}
 
 std::string time_words(double ns) {
   char text[48];
@@ -29,10 +35,9 @@ std::string count_words(double n, const char *one, const char *many) {
 }
 
 std::string Analysis::datum_words(uint64_t id) const {
-  char name[32];
-  std::snprintf(name, sizeof name, "datum %llx", static_cast<unsigned long long>(id));
+  const std::string name = "datum " + id_words(id);
   for (const Trace::Datum &d : trace.data)
-    if (d.id == id) return std::string(name) + " (" + bytes(d.bytes) + ")";
+    if (d.id == id) return name + " (" + bytes(d.bytes) + ")";
   return name;
 }
 

@@ -52,6 +52,7 @@ void find_slow_copies(const Analysis &, RunFindings *);
 RunFindings find_all(const Analysis &);       // of all rules, the most costly first
 
 // -- words --
+std::string id_words(uint64_t id);         // "2b", as in the trace
 std::string time_words(double ns);         // "3.2 ms"
 std::string share_words(double share);     // "23 %"
 std::string count_words(double n, const char *one, const char *many);  // "1 task", "12,345 tasks"

@@ -11,18 +11,12 @@
 namespace tool {
 namespace {
 
-std::string hex(uint64_t id) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(id));
-  return text;
-}
-
 class Teller {
  public:
   explicit Teller(const TaskStory &s) : s_(s), t_(s.a.trace), own_(t_.runs[s.run]) {}
 
   void print() const {
-    line("task " + hex(s_.id) + " (" + t_.codelet(own_.codelet) + ") ran on " + worker(own_.worker) + " from " + when(own_.t0) + " to " + when(own_.t1) +
+    line("task " + id_words(s_.id) + " (" + t_.codelet(own_.codelet) + ") ran on " + worker(own_.worker) + " from " + when(own_.t0) + " to " + when(own_.t1) +
          ": " + time_words(ns(own_.t0, own_.t1)) + (own_.expected > 0 ? ", " + time_words(static_cast<double>(own_.expected)) + " were expected" : "") +
          (own_.status < 0 ? "; it failed: " + std::string(consort_status_name(own_.status)) : ""));
     if (s_.runs > 1) line("It is the last of its " + std::to_string(s_.runs) + " runs: on the workers of a team, or again after a loss.");
@@ -34,7 +28,7 @@ class Teller {
 
   Json json() const {
     Json all = document("why");
-    all["task"] = hex(s_.id), all["codelet"] = t_.codelet(own_.codelet), all["worker"] = worker(own_.worker);
+    all["task"] = id_words(s_.id), all["codelet"] = t_.codelet(own_.codelet), all["worker"] = worker(own_.worker);
     all["begin_ns"] = own_.t0 - t_.begin, all["end_ns"] = own_.t1 - t_.begin, all["status"] = own_.status, all["runs"] = s_.runs;
     all["expected_ns"] = own_.expected > 0 ? Json(own_.expected) : Json();
     all["decision"] = s_.decision ? Json{{"at_ns", since(s_.decision->at)}, {"worker", worker(s_.decision->worker)},
@@ -43,8 +37,8 @@ class Teller {
     all["submitted_ns"] = graph && t_.tasks[s_.task].at ? Json(since(t_.tasks[s_.task].at)) : Json();
     all["ready_ns"] = graph ? Json(since(s_.ready)) : Json();
     all["priority"] = graph ? Json(t_.tasks[s_.task].priority) : Json();
-    all["last_predecessor"] = s_.last_before == kNoIndex ? Json() : Json(hex(t_.tasks[s_.last_before].id));
-    all["by_datum"] = s_.last_datum == kNoIndex ? Json() : Json(hex(t_.data[s_.last_datum].id));
+    all["last_predecessor"] = s_.last_before == kNoIndex ? Json() : Json(id_words(t_.tasks[s_.last_before].id));
+    all["by_datum"] = s_.last_datum == kNoIndex ? Json() : Json(id_words(t_.data[s_.last_datum].id));
     all["waited"] = {{"worker_ns", std::llround(s_.worker_busy)}, {"data_ns", std::llround(s_.data)}, {"scheduling_ns", std::llround(s_.rest)}};
     all["places"] = Json::array();
     for (const TaskStory::Place &p : s_.places)
@@ -54,8 +48,8 @@ class Teller {
     for (const TaskStory::Input &in : s_.inputs) {
       Json copies = Json::array();
       for (const uint32_t c : in.copies) copies.push_back({{"from", t_.spaces[t_.copies[c].from]}, {"begin_ns", since(t_.copies[c].t0)}, {"end_ns", since(t_.copies[c].t1)}});
-      all["data"].push_back({{"datum", hex(t_.data[in.datum].id)}, {"bytes", t_.data[in.datum].bytes}, {"mode", std::string(1, in.how)},
-                             {"writer", in.writer == kNoIndex ? Json() : Json(hex(t_.tasks[in.writer].id))}, {"copies", copies}});
+      all["data"].push_back({{"datum", id_words(t_.data[in.datum].id)}, {"bytes", t_.data[in.datum].bytes}, {"mode", std::string(1, in.how)},
+                             {"writer", in.writer == kNoIndex ? Json() : Json(id_words(t_.tasks[in.writer].id))}, {"copies", copies}});
     }
     return all;
   }
@@ -69,7 +63,7 @@ class Teller {
   std::string worker(uint32_t w) const { return w < t_.workers.size() ? t_.workers[w].name : std::to_string(w); }
   std::string task(uint32_t i) const {
     const uint32_t r = s_.a.history.run_of[i];
-    return "task " + hex(t_.tasks[i].id) + (r == kNoIndex ? "" : " (" + t_.codelet(t_.runs[r].codelet) + " on " + worker(t_.runs[r].worker) + ")");
+    return "task " + id_words(t_.tasks[i].id) + (r == kNoIndex ? "" : " (" + t_.codelet(t_.runs[r].codelet) + " on " + worker(t_.runs[r].worker) + ")");
   }
 
   void print_where() const {
