@@ -82,15 +82,15 @@ make() { # make FOLDER PRESET "TARGET..." [OPTIONS]: configures and builds; a wa
 }
 
 # The sanitizers are clang's where it is: its builds take half the time, and each line meets both compilers in CI.
-by_clang=()
+clang=(-DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19) by_clang=()
 if command -v clang++-19 >/dev/null && clang++-19 -fsanitize=address -x c++ -o /dev/null - <<<'int main() {}' 2>/dev/null; then
-  by_clang=(-DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19)
+  by_clang=("${clang[@]}")
   ASAN_SYMBOLIZER_PATH=$(command -v llvm-symbolizer-19 || command -v llvm-symbolizer) && export ASAN_SYMBOLIZER_PATH
 fi
 
 clang_build() { # the release build by the other compiler, warnings and all
   command -v clang++-19 >/dev/null || { echo "left out: no clang++-19 here"; return 0; }
-  make clang release all -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCONSORT_BENCH=OFF
+  make clang release all "${clang[@]}" -DCONSORT_BENCH=OFF
 }
 
 fuzz() { # each target, 30 s
