@@ -73,7 +73,7 @@ std::string placed(const std::string &ending, const std::string &step) {
 }  // namespace
 
 // One child for all files. Whatever ends it may be the work of any of them, also of one that was loaded long before: then each
-// gets its own child. A plugin that does not return is the one whose step has taken all the time.
+// gets its own child. Where a step takes all the time, its plugin does not return.
 std::string Examination::examine(std::vector<std::string> paths, const Body &also) {
   while (!paths.empty()) {
     const Told told = ask_apart(kPluginSeconds, [&](const Teller &teller) { load_all(paths, false, teller, also); }, Limit::kStep);

@@ -8,8 +8,8 @@
 #include "graph/access_order.hpp"
 #include "graph/partition_plan.hpp"
 #include "model/models.hpp"
-#include "observe/observation.hpp"
 #include "observe/fields.hpp"
+#include "observe/observation.hpp"
 #include "task/codelet.hpp"
 #include "task/footprint.hpp"
 
