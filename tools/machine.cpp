@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "commands.hpp"

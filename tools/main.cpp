@@ -2,6 +2,7 @@
 //
 // Exit status: 0 success, 1 a problem (one line on stderr), 2 wrong usage.
 #include <cstdio>
+#include <exception>
 
 #include "command_line.hpp"
 #include "completion.hpp"

@@ -2,6 +2,7 @@
 #include "trace.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <map>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "base/last_error.hpp"
 #include "machine/platform.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "machine/topology.hpp"
 #include "plugin/config.hpp"

@@ -6,6 +6,7 @@
 #include <consort/driver.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,6 +1,7 @@
 #include "memory/next_use.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "task/data.hpp"
 

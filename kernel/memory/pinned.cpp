@@ -1,6 +1,8 @@
 #include "memory/pinned.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <new>
 
 #include "base/last_error.hpp"
 #include "machine/topology.hpp"

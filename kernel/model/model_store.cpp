@@ -1,6 +1,7 @@
 #include "model/model_store.hpp"
 
 #include <algorithm>
+#include <new>
 #include <tuple>
 
 #include "machine/platform.hpp"

@@ -8,6 +8,7 @@
 #include <consort/consort.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

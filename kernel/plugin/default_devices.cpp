@@ -5,6 +5,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "base/last_error.hpp"

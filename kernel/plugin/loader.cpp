@@ -5,6 +5,11 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
 namespace consort {
 
 Result<Module> Module::open(const std::string &path, bool unloadable) {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "remote/checkpoint_folder.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "base/last_error.hpp"
 #include "plugin/registry.hpp"

@@ -1,7 +1,9 @@
 #include "remote/connection.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "base/last_error.hpp"
 #include "plugin/registry.hpp"

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "base/clock.hpp"
 #include "base/last_error.hpp"

@@ -1,6 +1,7 @@
 #include "replay/replay.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/last_error.hpp"

@@ -2,8 +2,11 @@
 // into one program.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <limits>
+#include <mutex>
+#include <vector>
 
 namespace policies {
 

@@ -2,6 +2,8 @@
 // Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 
 namespace policies {
 

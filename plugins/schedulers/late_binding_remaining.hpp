@@ -2,6 +2,7 @@
 // Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 namespace policies {

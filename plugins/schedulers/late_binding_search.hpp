@@ -1,6 +1,7 @@
 // late_binding_search.hpp — LateBinding: choice among the kinds that a unit runs as fast as any. Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace policies {

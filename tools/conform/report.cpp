@@ -2,6 +2,7 @@
 
 #include <consort/consort.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 

@@ -1,5 +1,7 @@
 // findings_tasks.cpp — rules about the tasks themselves: their size, their speed by worker, failures.
 #include <algorithm>
+#include <cstddef>
+#include <cstdio>
 #include <map>
 
 #include "finding.hpp"

@@ -2,6 +2,7 @@
 
 #include <consort/reports.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>

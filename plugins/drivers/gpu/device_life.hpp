@@ -3,6 +3,8 @@
 #include "../streams/settings.hpp"
 #include "capture.hpp"
 
+#include <functional>
+
 namespace gpu {
 
 template <class V>

@@ -5,6 +5,7 @@
 #pragma once
 #include <consort/driver.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>

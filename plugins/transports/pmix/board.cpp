@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <cctype>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>

@@ -8,6 +8,7 @@
 #include <consort/transport.h>
 
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "conform/driver/store.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 

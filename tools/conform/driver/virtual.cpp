@@ -1,6 +1,7 @@
 // Simulated time: the next event, a reproducible trace, and no other clock. A driver that supports both times has a
 // parameter `time`.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 

@@ -1,5 +1,6 @@
 // Shapes on the wire, and invalid data in their place.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 

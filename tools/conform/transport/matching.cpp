@@ -1,5 +1,6 @@
 // Matching of messages with receives, and the reported results.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
