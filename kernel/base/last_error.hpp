@@ -1,7 +1,7 @@
 // last_error.hpp — the calling thread's last error text, as consort_error() and host->fail() use it.
 //
-// One fixed buffer per thread. Setting it allocates nothing, so an out-of-memory error can be reported. Only its own
-// thread reads it.
+// One buffer per thread, allocated by the thread's first error. Without memory for it the text is cut short, so an
+// out-of-memory error can be reported. Only its own thread reads it.
 #pragma once
 #include "base/result.hpp"
 

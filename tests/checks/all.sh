@@ -136,6 +136,7 @@ stage "columns" tests/checks/columns.py
 stage "threats" tests/checks/threats.py
 stage "abi gate" tests/checks/layout_gate.py
 stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.so
+stage "static tls" tests/checks/static_tls.py build/release/lib/libconsort.so
 stage "lifecycle gate" tests/checks/lifecycle_gate.py
 if [ -z "$all" ]; then
   stage "compile matrix" tests/checks/matrix.py --quick
