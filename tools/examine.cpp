@@ -3,8 +3,9 @@
 #include <unistd.h>
 
 #include <functional>
-#include <sstream>
+#include <utility>
 
+#include "examined_text.hpp"
 #include "isolated_run.hpp"
 #include "conform/host.hpp"
 #include "conform/plugin.hpp"
@@ -15,59 +16,53 @@ namespace {
 // How long a child remains after a plugin was loaded, in which a thread or a timer of the plugin may end it.
 constexpr int kLookMs = 250;
 
-using Step = std::function<void(const char *)>;
+using Begin = std::function<void(Phase)>;
 
-// Keeps the file loaded. Writes the name of each step before it, so that the last name is the step that ended the process.
-void load(const std::string &path, const Step &step) {
-  step("constructor");
+// Keeps the file loaded. Writes each step before it, so that the last one is the step that ended the process.
+void load(const std::string &path, const Begin &begin) {
+  begin(Phase::kConstructor);
   const conform::Library library(path);
   if (!library.error().empty()) return;            // the kernel reports why it cannot be loaded
-  step("entry");
+  begin(Phase::kEntry);
   const conform::Host host;
   (void)library.entry()(host.table());
 }
-
-constexpr char kMark = '\x1e';                    // before and after the text of `also`
 
 // Loads all, waits if they have started threads, or always, and lets the process end.
 void load_all(const std::vector<std::string> &paths, bool always, const Teller &teller, const Body &also = {}) {
   const size_t threads = conform::count_threads();
   size_t number = 0;
-  const Step step = [&](const char *name) { teller.tell(std::to_string(number) + " " + name + "\n"); };
-  for (; number < paths.size(); ++number) load(paths[number], step);
+  const Begin begin = [&](Phase phase) { teller.tell(written(Step{number, phase})); };
+  for (; number < paths.size(); ++number) load(paths[number], begin);
   number = paths.size() - 1;
-  step("later");
+  begin(Phase::kLater);
   if (also) {
-    teller.tell({&kMark, 1});
+    teller.tell({&kBodyMark, 1});
     also(teller);
-    teller.tell({&kMark, 1});
+    teller.tell({&kBodyMark, 1});
   }
   if (always || conform::count_threads() > threads) usleep(kLookMs * 1000);
-  step("destructor");
+  begin(Phase::kDestructor);
 }
 
-struct Last {                                      // step of a child that ended early
-  size_t number = 0;
-  std::string name = "constructor";
-};
-Last last_step(const std::string &text) {
-  Last last;
-  const size_t from = text.find(kMark), to = text.rfind(kMark);
-  const bool after = from < to && to + 1 < text.size();
-  std::istringstream lines(after ? text.substr(to + 1) : text.substr(0, from));
-  size_t number;
-  for (std::string word; lines >> number >> word;) last = {number, word};
-  return last;
+std::string place_of(Phase phase) {
+  switch (phase) {
+    case Phase::kConstructor: return "its constructor";
+    case Phase::kEntry: return "consort_plugin_entry()";
+    case Phase::kDestructor: return "its destructor";
+    case Phase::kLater: break;
+  }
+  return {};
 }
 
-// "ends the process (signal 6)" in a "constructor": "ends the process in its constructor (signal 6)".
-std::string placed(const std::string &ending, const std::string &step) {
-  const std::string place = step == "entry" ? "consort_plugin_entry()" : "its " + step;
-  const std::string when = step == "later" ? " after it is loaded" : " in " + place;
+// "ends the process (signal 6)" in a constructor: "ends the process in its constructor (signal 6)".
+std::string placed(const std::string &ending, Phase phase) {
+  const std::string place = place_of(phase);
+  const std::string when = phase == Phase::kLater ? " after it is loaded" : " in " + place;
   const size_t bracket = ending.find(" (");
   if (bracket != ending.npos) return ending.substr(0, bracket) + when + ending.substr(bracket);
   const size_t within = ending.find(" within ");
-  return within == ending.npos ? ending + when : ending.substr(0, within) + " from " + place + ending.substr(within);
+  return within == ending.npos || place.empty() ? ending + when : ending.substr(0, within) + " from " + place + ending.substr(within);
 }
 
 }  // namespace
@@ -77,19 +72,19 @@ std::string placed(const std::string &ending, const std::string &step) {
 std::string Examination::examine(std::vector<std::string> paths, const Body &also) {
   while (!paths.empty()) {
     const Told told = ask_apart(kPluginSeconds, [&](const Teller &teller) { load_all(paths, false, teller, also); }, Limit::kStep);
-    const Last last = last_step(told.text);
-    const bool all = told.ending.empty(), hangs = told.timed_out && (last.name == "constructor" || last.name == "entry");
+    ExaminedText text = examined_text(told.text, paths.size());
+    const Step last = text.last;
+    const bool all = told.ending.empty(), hangs = told.timed_out && (last.phase == Phase::kConstructor || last.phase == Phase::kEntry);
     if (!all && !hangs && paths.size() > 1) {
       if (!examine_each(paths, false)) (void)examine_each(paths, true);
       return {};
     }
     if (all) {
       for (const std::string &path : paths) reasons_[path] = "";
-      const size_t from = told.text.find(kMark), to = told.text.rfind(kMark);
-      return from < to ? told.text.substr(from + 1, to - from - 1) : "";
+      return std::move(text.body);
     }
-    const auto culprit = paths.begin() + static_cast<ptrdiff_t>(hangs ? last.number : 0);
-    reasons_[*culprit] = placed(told.ending, last.name);
+    const auto culprit = paths.begin() + static_cast<ptrdiff_t>(hangs ? last.file : 0);
+    reasons_[*culprit] = placed(told.ending, last.phase);
     paths.erase(culprit);
   }
   return {};
@@ -102,7 +97,7 @@ bool Examination::examine_each(const std::vector<std::string> &paths, bool longe
   bool found = false;
   for (size_t i = 0; i < paths.size(); ++i) {
     const bool guilty = !told[i].ending.empty();
-    reasons_[paths[i]] = guilty ? placed(told[i].ending, last_step(told[i].text).name) : "";
+    reasons_[paths[i]] = guilty ? placed(told[i].ending, examined_text(told[i].text, 1).last.phase) : "";
     found |= guilty;
   }
   return found;

@@ -1,8 +1,6 @@
 #include "inventory.hpp"
 
-#include <algorithm>
-#include <sstream>
-
+#include "inventory_text.hpp"
 #include "isolated_run.hpp"
 
 namespace tool {
@@ -24,9 +22,6 @@ Json json_of(const Link &l) {
           {"measured", l.measured}, {"can", link_flags(l.flags)}};
 }
 
-// From child to parent: one line of JSON per item.
-void tell(const Teller &teller, const Json &json) { teller.tell(text_of(json, -1) + "\n"); }
-
 bool tell_things(const Teller &teller, consort_runtime *rt) {
   consort_info info = {};
   info.size = sizeof info;
@@ -35,13 +30,13 @@ bool tell_things(const Teller &teller, consort_runtime *rt) {
     consort_space_info s = {};
     s.size = sizeof s;
     if (consort_get_space(rt, i, &s) < 0) return false;
-    tell(teller, {{"space", {s.id, s.name, s.driver, s.domain, s.capacity, s.flags, s.numa}}});
+    teller.tell(line_of(Space{s.id, s.name, s.driver, s.domain, s.capacity, s.flags, s.numa}));
   }
   for (uint32_t i = 0; i < info.nworkers; ++i) {
     consort_worker_info w = {};
     w.size = sizeof w;
     if (consort_get_worker(rt, i, &w) < 0) return false;
-    tell(teller, {{"unit", {w.id, w.name, w.klass, w.arch ? w.arch : "", w.space, w.numa, w.os_cpu}}});
+    teller.tell(line_of(Unit{w.id, w.name, w.klass, w.arch ? w.arch : "", w.space, w.numa, w.os_cpu}));
   }
   for (uint32_t from = 0; from < info.nspaces; ++from)
     for (uint32_t to = 0; to < info.nspaces; ++to) {
@@ -50,7 +45,7 @@ bool tell_things(const Teller &teller, consort_runtime *rt) {
       const consort_status status = from == to ? CONSORT_AGAIN : consort_get_link(rt, from, to, &l);
       if (status < 0) return false;
       if (status == CONSORT_OK)
-        tell(teller, {{"link", {from, to, l.driver, l.bytes_per_s, l.latency_ns, l.flags, l.source != CONSORT_LINK_TOLD}}});
+        teller.tell(line_of(Link{from, to, l.driver, l.bytes_per_s, l.latency_ns, l.flags, l.source != CONSORT_LINK_TOLD}));
     }
   return true;
 }
@@ -59,38 +54,18 @@ bool tell_things(const Teller &teller, consort_runtime *rt) {
 void look(const Teller &teller, consort_settings s) {
   s.log_user = const_cast<Teller *>(&teller);
   s.log = [](void *user, int32_t level, const char *text) {
-    tell(*static_cast<const Teller *>(user), {{"log", {level, text}}});
+    static_cast<const Teller *>(user)->tell(line_of(LogLine{level, text}));
   };
   consort_settings quiet = s;
   quiet.log = [](void *, int32_t, const char *) {};
   consort_runtime *rt = nullptr;
   bool good = consort_start(&s, &rt) >= 0;
   if (good) good = tell_things(teller, rt);
-  if (!good) tell(teller, {{"error", consort_error()}});
-  if (rt && consort_stop(rt) < 0 && good) tell(teller, {{"error", consort_error()}});
+  if (!good) teller.tell(error_line(consort_error()));
+  if (rt && consort_stop(rt) < 0 && good) teller.tell(error_line(consort_error()));
   (void)consort_list_config(&quiet, [](void *user, const consort_config_row *r) {
-    if (std::string_view(r->key) == "cpu.topology") tell(*static_cast<const Teller *>(user), {{"topology", r->value}});
+    if (std::string_view(r->key) == "cpu.topology") static_cast<const Teller *>(user)->tell(topology_line(r->value));
   }, const_cast<Teller *>(&teller));
-}
-
-void take(Inventory &all, const Json &line) {
-  const std::string what = line.begin().key();
-  const Json &v = line.begin().value();
-  if (what == "log") {
-    const LogLine l{v[0], v[1]};
-    const auto same = [&](const LogLine &other) { return other.text == l.text; };
-    if (std::none_of(all.log.begin(), all.log.end(), same)) all.log.push_back(l);
-  } else if (what == "space") {
-    all.spaces.push_back({v[0], v[1], v[2], v[3], v[4], v[5], v[6]});
-  } else if (what == "unit") {
-    all.units.push_back({v[0], v[1], v[2], v[3], v[4], v[5], v[6]});
-  } else if (what == "link") {
-    all.links.push_back({v[0], v[1], v[2], v[3], v[4], v[5], v[6]});
-  } else if (what == "topology") {
-    all.topology = v;
-  } else if (what == "error") {
-    all.error = v;
-  }
 }
 
 // Finds the driver that ends the process when a runtime starts with it alone.
@@ -134,15 +109,16 @@ std::vector<std::string> link_flags(uint32_t flags) {
 }
 
 Inventory take_inventory(Settings &settings, Examination &examination, std::vector<consort_setting> extra, double seconds) {
-  Inventory all;
   extra.insert(extra.begin(), {{"pump", "manual"}, {"core_conflict", "share"}});
   consort_settings s;
-  if (!settings.resolve(&s, extra)) return all.error = "the settings are invalid", all;
+  if (!settings.resolve(&s, extra)) {
+    Inventory none;
+    none.error = "the settings are invalid";
+    return none;
+  }
   examination.admit_for(&s);
   const Told told = ask_apart(seconds, [&](const Teller &teller) { look(teller, s); });
-  std::istringstream lines(told.text);
-  for (std::string line; std::getline(lines, line);)
-    if (const Json json = Json::parse(line, nullptr, false); json.is_object() && !json.empty()) take(all, json);
+  Inventory all = inventory_of(told.text);
   if (told.returned || told.ending.empty()) return all;
   all.ending = told.ending;
   all.culprit = find_culprit(settings, extra, examination, seconds);

@@ -11,9 +11,9 @@
 namespace tool {
 namespace {
 
-class Teller {
+class StoryTeller {
  public:
-  explicit Teller(const TaskStory &s) : s_(s), t_(s.a.trace), own_(t_.runs[s.run]) {}
+  explicit StoryTeller(const TaskStory &s) : s_(s), t_(s.a.trace), own_(t_.runs[s.run]) {}
 
   void print() const {
     line("task " + id_words(s_.id) + " (" + t_.codelet(own_.codelet) + ") ran on " + worker(own_.worker) + " from " + when(own_.t0) + " to " + when(own_.t1) +
@@ -134,8 +134,8 @@ int run_why(const std::string &record, const std::string &which, bool json) {
   const Analysis a(t);
   const TaskStory story(a, which);
   progress.clear();
-  if (json) tool::print(Teller(story).json());
-  else Teller(story).print();
+  if (json) tool::print(StoryTeller(story).json());
+  else StoryTeller(story).print();
   return 0;
 }
 
