@@ -6,6 +6,7 @@
 
 #include "catalog_text.hpp"
 #include "isolated_run.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -79,6 +80,16 @@ Catalog take_catalog(Settings &settings, Examination &examination, Of of, const 
       return none;
     }
   }
+}
+
+std::vector<std::string> warnings_of(const Settings &settings, const Catalog &found, const Examination &examination) {
+  std::vector<std::string> warnings;
+  if (settings.loud) return warnings;
+  for (const LogLine &l : found.log)
+    if (l.level == 1) warnings.push_back(l.text);
+  for (const auto &[path, why] : examination.reasons())
+    if (!why.empty()) std::erase(warnings, printable(path + " " + why));
+  return warnings;
 }
 
 Catalog take_catalog_unloaded(Settings &settings) {

@@ -39,6 +39,8 @@ struct Catalog {
 enum class Of { kPlugins, kSettings, kBoth };
 // Loads plugins, as the examination accepts them. The log goes to the catalog, with --log also to standard error.
 Catalog take_catalog(Settings &, Examination &, Of, const std::vector<consort_setting> &extra = {});
+// Warnings of the log, except of files that the examination refused. None where the log is on standard error.
+std::vector<std::string> warnings_of(const Settings &, const Catalog &, const Examination &);
 // The same list without loading a plugin: in this process.
 Catalog take_catalog_unloaded(Settings &);
 

@@ -75,10 +75,7 @@ int run_config(Settings &settings, bool changed_only, bool json) {
     return take_catalog(settings, examination, Of::kSettings);
   }();
   if (!found.valid) return 2;
-  std::vector<std::string> warnings;
-  if (!settings.loud)                              // else they are shown already
-    for (const LogLine &l : found.log)
-      if (l.level == 1) warnings.push_back(l.text);
+  const std::vector<std::string> warnings = warnings_of(settings, found, examination);
   Json all = document("config");
   Json &list = all["settings"] = Json::array();
   Printer printer{changed_only, {}, json ? &list : nullptr};
@@ -87,7 +84,6 @@ int run_config(Settings &settings, bool changed_only, bool json) {
     if (!why.empty()) {
       if (json) all["left_out"].push_back({{"file", path}, {"reason", why}});
       else warn(path + " " + why + ": its settings are left out");
-      std::erase(warnings, printable(path + " " + why));
     }
   if (json) all["warnings"] = warnings;
   else

@@ -27,6 +27,12 @@ void take_choice(const std::string &line, Chosen *c) {
   c->reason = line.size() > end + 3 ? line.substr(end + 3) : "";
 }
 
+void warn_of_all(const Examination &examination, const std::vector<std::string> &warnings) {
+  for (const auto &[path, why] : examination.reasons())
+    if (!why.empty()) warn(path + " " + why + ": it is left out");
+  for (const std::string &w : warnings) warn(w);
+}
+
 }  // namespace
 
 std::string choice_of_director(const std::string &scheduler, const std::vector<LogLine> &log, std::string *reason) {
@@ -49,6 +55,8 @@ int run_sched_explain(Settings &settings, bool json) {
     const Progress progress("starting a runtime to query it");
     return take_inventory(settings, examination, loud);
   }();
+  const std::vector<std::string> warnings = warnings_of(settings, found, examination);
+  if (!json || !all.error.empty()) warn_of_all(examination, warnings);
   if (!all.error.empty()) return complain("no runtime starts here: " + all.error);
   chosen.current = choice_of_director(chosen.scheduler, all.log, &chosen.reason);
   const bool directs = !chosen.current.empty();
@@ -58,6 +66,9 @@ int run_sched_explain(Settings &settings, bool json) {
     j["origin"] = chosen.origin;
     j["current"] = directs ? chosen.current : chosen.scheduler;
     j["reason"] = chosen.reason.empty() ? Json() : Json(chosen.reason);
+    for (const auto &[path, why] : examination.reasons())
+      if (!why.empty()) j["left_out"].push_back({{"file", path}, {"reason", why}});
+    j["warnings"] = warnings;
     print(j);
     return 0;
   }

@@ -33,6 +33,20 @@ TEST_F(HarmfulPlugins, AreNamedWhileOthersAreListed) {
   EXPECT_TRUE(run("plugins", path()).has("deadly_abort")) << "nothing is loaded without -v";
 }
 
+TEST_F(HarmfulPlugins, SchedulerIsExplainedBesideWhatIsLeftOut) {
+  const std::string abort = add("deadly_abort"), end = " ends the process in its constructor (signal 6, SIGABRT)";
+  const Answer text = run("sched explain --set drivers=cpu >/dev/null", path());
+  EXPECT_EQ(text.status, 0) << text.out;
+  EXPECT_EQ(text.out, "consort: warning: " + abort + end + ": it is left out\n");
+  const Answer json = run("sched explain --json --set drivers=cpu", path());
+  EXPECT_EQ(json.status, 0) << json.out;
+  EXPECT_TRUE(json.has("\"file\": \"" + abort + "\"") && json.has("\"reason\": \"" + end.substr(1) + "\"")) << json.out;
+  EXPECT_FALSE(json.has("consort: warning")) << "it is a member of the object: " << json.out;
+  std::filesystem::remove(abort);
+  const Answer none = run("sched explain --set drivers=cpu");
+  EXPECT_FALSE(none.has("left out")) << none.out;
+}
+
 TEST_F(HarmfulPlugins, WhyNotNamesWhereTheProcessEnds) {
   const std::string abort = add("deadly_abort");
   const Answer a = run("why-not deadly_abort", path());
@@ -61,8 +75,8 @@ TEST_F(HarmfulPlugins, DelayedEndsAreNamedByEachCommand) {
     for (const std::string &command : {std::string("plugins -v"), std::string("config"), std::string("doctor"), "why-not " + name, std::string("sched explain")}) {
       const Answer a = run(command, path());
       EXPECT_TRUE(a.status == (command.starts_with("why-not") ? 1 : 0) || (command == "doctor" && a.status == 1)) << command << a.out;
-      if (command == "sched explain") EXPECT_TRUE(a.has("scheduler = ")) << a.out;
-      else EXPECT_TRUE(a.has(file + " ends the process ") && a.has("(signal 6, SIGABRT)")) << command << a.out;
+      EXPECT_EQ(a.has("scheduler = "), command == "sched explain" || command == "config") << a.out;
+      EXPECT_TRUE(a.has(file + " ends the process ") && a.has("(signal 6, SIGABRT)")) << command << a.out;
     }
     EXPECT_TRUE(run("plugins -v", path()).has("lws.depth")) << "the others are whole";
     std::filesystem::remove(file);

@@ -83,6 +83,7 @@ TEST_F(JsonTool, DescribesTheMachine) {
   EXPECT_EQ(sched["origin"], "default");
   EXPECT_EQ(sched["current"], "lws");
   EXPECT_NE(sched["reason"].get<std::string>().find("like unit"), std::string::npos) << sched;
+  EXPECT_TRUE(sched["warnings"].is_array() && !sched.contains("left_out")) << sched;
   EXPECT_TRUE(object("sched explain --set scheduler=prio")["reason"].is_null());
 }
 
