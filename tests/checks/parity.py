@@ -29,7 +29,7 @@ GROUPS = {  # how many requirements each has: its numbers go from 01
 }
 STATES = ('shown', 'equivalent', 'not yet')
 ROW = re.compile(r'\| ([A-Z]{3}-\d\d) \| ([^|]+?) \| ([^|]+?) \| (.+) \|')
-TESTS = re.compile(r'`((?:tests|sdk)/[^`]+)`: ([A-Za-z0-9_.]+(?:, [A-Za-z0-9_.]+)*)')
+TESTS = re.compile(r'`((?:tests|sdk|bindings)/[^`]+)`: ([A-Za-z0-9_.]+(?:, [A-Za-z0-9_.]+)*)')
 AS = re.compile(r'\bas ([A-Z]{3}-\d\d)')
 
 
@@ -57,6 +57,7 @@ def complaint_about(file, name):
         there = re.search(rf'\b{re.escape(name)}\b', text)
     run = re.fullmatch(r'tests/(?!checks/|plugins/).*_test\.cp?p?', file)  # the glob of tests/CMakeLists.txt
     run = run or re.search(rf'\b{re.escape(path.name)}\b', lists())
+    run = run or (file.startswith('bindings/python/tests/test_') and 'python.sh' in lists())  # pytest finds it
     if not there:
         return f'{file} has no test {name}'
     return None if run else f'{file} is run by neither ctest nor tests/checks/all.sh'
