@@ -7,7 +7,7 @@ import signal
 import sys
 
 from sim import campaign
-from suite import cases, cliffs, crossing, factor, grids, instructions, measure, metg, micro, network, page, placement, resources, sim, trace
+from suite import bindings, cases, cliffs, crossing, factor, grids, instructions, measure, metg, micro, network, page, placement, resources, sim, trace
 from suite.rows import Rows
 
 
@@ -18,7 +18,7 @@ def interrupt(*_):
 def main():
     parser = argparse.ArgumentParser(prog="./run bench", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="WHAT")
-    for module in (micro, cliffs, grids, metg, cases, resources, factor, instructions, sim, campaign, placement, crossing, network, trace, page):
+    for module in (micro, cliffs, grids, metg, cases, resources, factor, instructions, sim, campaign, placement, crossing, network, trace, bindings, page):
         module.add(commands)
     arguments = sys.argv[1:]
     args = parser.parse_args(arguments or ["--help"])

@@ -6,7 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import cases, cliffs, compare, draw, factor, grids, instructions, metg, micro, network, options, placement, report, resources, trace
+from . import bindings, cases, cliffs, compare, draw, factor, grids, instructions, metg, micro, network, options, placement, report, resources, trace
 from .measure import BENCH, say
 
 PAGES = ["docs/performance.md", "README.md"]
@@ -97,6 +97,11 @@ def network_tables(rows):
     return "\n\n".join(markdown(*t) for t in network.tables(rows)) + "\n\n" + bullets(network.notes(rows))
 
 
+def bindings_tables(rows):
+    why = [f"missing: {name}: {why}" for name, why in rows.about["missing"].items()]
+    return "\n\n".join(markdown(*t) for t in bindings.tables(rows)) + ("\n\n" + bullets(why) if why else "")
+
+
 # name: (table, pictures)
 BLOCKS = {
     "micro": (micro_table, micro.pictures),
@@ -117,6 +122,7 @@ BLOCKS = {
     "network-cholesky": (network_tables, None),
     "placement": (lambda rows: markdown(*placement.table(rows)), None),
     "trace": (lambda rows: markdown(*trace.table(rows)), None),
+    "bindings": (bindings_tables, None),
 }
 FILES = {"front": "micro"}  # whose figures a block has, where it is not its own name
 
