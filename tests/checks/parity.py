@@ -35,9 +35,9 @@ AS = re.compile(r'\bas ([A-Z]{3}-\d\d)')
 
 @functools.cache
 def lists():
-    """Every CMakeLists.txt that registers tests, and the stages of all.sh."""
+    """Every CMakeLists.txt that registers tests, the stages of all.sh, and what ./run starts."""
     files = [ROOT / 'CMakeLists.txt', *(f for folder in ('tests', 'examples', 'bench') for f in (ROOT / folder).rglob('CMakeLists.txt'))]
-    return '\n'.join(f.read_text() for f in [*files, ROOT / 'tests/checks/all.sh'])
+    return '\n'.join(f.read_text() for f in [*files, ROOT / 'tests/checks/all.sh', ROOT / 'run'])
 
 
 @functools.cache
