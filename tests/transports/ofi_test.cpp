@@ -1,12 +1,16 @@
 // The transport ofi: connections of strangers to the socket where other ranks announce themselves.
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -75,6 +79,38 @@ class OfiListener : public testing::Test {
   Rank low_{job(), 0}, high_{job(), 1};
   std::vector<int> strangers_;
 };
+
+size_t resident_bytes() {
+  size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// In a process of its own, before this one loads libfabric: it reads its settings once.
+TEST(OfiMemory, EndpointOfAProcessWithOneThreadIsSmall) {
+  if (void *const loaded = dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD)) {
+    dlclose(loaded);
+    GTEST_SKIP() << "libfabric has read its settings already";
+  }
+  if (std::getenv("FI_OFI_RXM_MSG_RX_SIZE")) GTEST_SKIP() << "the environment says how many receives it prepares";
+  enum { kSmall, kLarge, kChanged, kNone };
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Job job;
+    job.plugin = "ofi", job.name = "ofi memory " + std::to_string(getpid());
+    const size_t before = resident_bytes();
+    const Rank rank(job, 0);
+    const bool is_large = resident_bytes() - before > size_t{40} << 20;
+    _exit(rank.opened() != CONSORT_OK ? kNone : std::getenv("FI_OFI_RXM_MSG_RX_SIZE") ? kChanged : is_large ? kLarge : kSmall);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNone) GTEST_SKIP() << "ofi does not open here";
+  EXPECT_NE(WEXITSTATUS(status), kChanged) << "the environment is not as it was";
+  EXPECT_EQ(WEXITSTATUS(status), kSmall) << "an endpoint takes more than 40 MiB";
+}
 
 TEST_F(OfiListener, EarlyRankIsKeptAmongManySilentStrangers) {
   ASSERT_NO_FATAL_FAILURE(connect_early());

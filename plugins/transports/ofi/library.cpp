@@ -1,8 +1,10 @@
 #include "library.hpp"
 
+#include <dirent.h>
 #include <dlfcn.h>
 
 #include <consort/plugin/host.hpp>
+#include <cstdlib>
 #include <mutex>
 #include <string>
 
@@ -12,7 +14,25 @@ namespace {
 std::mutex mutex;  // guards the first load
 Library library;   // complete once get() has returned
 
+constexpr const char *kReceives = "FI_OFI_RXM_MSG_RX_SIZE";
+
+bool has_one_thread() noexcept {
+  DIR *const threads = opendir("/proc/self/task");
+  if (!threads) return false;
+  size_t n = 0;
+  while (const dirent *const entry = readdir(threads)) n += entry->d_name[0] != '.';
+  closedir(threads);
+  return n == 1;
+}
+
 }  // namespace
+
+FewReceives::FewReceives() noexcept {
+  if (!std::getenv(kReceives) && has_one_thread()) is_set_ = setenv(kReceives, "512", 1) == 0;
+}
+FewReceives::~FewReceives() {
+  if (is_set_) unsetenv(kReceives);
+}
 
 KeptSignals::KeptSignals() noexcept {
   for (int s = 1; s < kSignals; ++s) sigaction(s, nullptr, &before_[s]);

@@ -34,8 +34,11 @@ Network::Network(const std::string &provider, const std::string &network, bool w
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->fabric_attr->prov_name = strdup(provider.c_str());
   fi_info *found = nullptr;
-  const int code = library.getinfo(FI_VERSION(1, 11), network.empty() ? nullptr : network.c_str(), nullptr,
-                              network.empty() ? 0 : FI_SOURCE, hints.get(), &found);
+  const int code = [&] {
+    const FewReceives few;
+    return library.getinfo(FI_VERSION(1, 11), network.empty() ? nullptr : network.c_str(), nullptr,
+                           network.empty() ? 0 : FI_SOURCE, hints.get(), &found);
+  }();
   info_.reset(found);
   if (code || !found)
     throw Error(CONSORT_E_UNSUPPORTED, "libfabric has no provider \"" + provider + "\" for tagged messages" +
