@@ -266,7 +266,7 @@ bool World::Patience::wait() {
   return turns_ < 2000 || Board::now() - began_ < seconds_ * 1'000'000'000u;  // turns: a suspended process loses no time
 }
 
-World::World(Trial &t, uint32_t nranks, uint64_t sim_domain) : t_(t) {
+World::World(Trial &t, uint32_t nranks, uint64_t sim_domain, Claim claim) : t_(t) {
   job_.job = fresh_job();
   job_.sim_domain = sim_domain;
   job_.nranks = nranks;
@@ -280,6 +280,7 @@ World::World(Trial &t, uint32_t nranks, uint64_t sim_domain) : t_(t) {
     is_alone = true;
   }
   t.need(a().opened() >= 0, "open fails: %s", a().host().failure().c_str());
+  if (claim.flag) must(claim.flag, claim.what);
   for (uint32_t r = 1; r < nranks && !is_alone; ++r) {
     ranks_.push_back(std::make_unique<Rank>(t, board_, r, job_));
     if (b().opened() == CONSORT_E_UNSUPPORTED) {

@@ -113,10 +113,16 @@ consort_msg receive_of(uint32_t peer, consort_addr, uint64_t bytes, uint64_t tag
 consort_msg reach_of(uint16_t kind, uint32_t peer, consort_addr local, uint64_t bytes, consort_addr remote,
                      const consort_mr &);
 
+struct Claim {  // of the capabilities; 0: none
+  uint32_t flag = 0;
+  const char *what = "";
+};
+
 // The ranks of one job, all connected with each other; or one connected with itself (is_alone).
 class World {
  public:
-  explicit World(Trial &, uint32_t nranks = 2, uint64_t sim_domain = 0);
+  // Skips the case where the first rank does not claim that, before it opens the others.
+  explicit World(Trial &, uint32_t nranks = 2, uint64_t sim_domain = 0, Claim = {});
 
   Rank &operator[](size_t i) { return *ranks_[is_alone() ? 0 : i]; }
   Rank &a() { return *ranks_.front(); }

@@ -10,7 +10,7 @@ namespace {
 // A region of the target, surrounded by memory that must not be accessed; and the origin's own memory.
 struct Reach {
   explicit Reach(Trial &trial, size_t n = 4096)
-      : t(trial), w(trial), theirs(n + 2 * kAround, 0x22), mine(n, 0x77), bytes(n) {
+      : t(trial), w(trial, 2, 0, {CONSORT_TC_RMA, "PUT and GET"}), theirs(n + 2 * kAround, 0x22), mine(n, 0x77), bytes(n) {
     w.must(CONSORT_TC_RMA, "PUT and GET");
     const consort_status s = w.b().reg(theirs, kAround, n, &mr);
     if (s == CONSORT_E_UNSUPPORTED) t.skip("it registers no memory of the CPU: %s", w.b().host().failure().c_str());
