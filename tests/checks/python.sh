@@ -47,6 +47,17 @@ for example in bindings/python/examples/*.py; do
   count $? "$example"
 done
 
+if "$python" -c 'import build.__main__, wheel' 2>/dev/null; then
+  rm -rf "$out/dist" "$out/installed"
+  (cd bindings/python && LIBCONSORT_BUILD=$build "$python" -m build --no-isolation --wheel --outdir "$out/dist") >"$out.log" 2>&1 &&
+    "$python" -m zipfile -e "$out"/dist/consort-*.whl "$out/installed" &&
+    PYTHONPATH=$out/installed "$python" -c 'import consort; rt = consort.Runtime(workers=1); assert rt.submit(pow, 2, 3).result() == 8; rt.stop()' ||
+    { cat "$out.log"; false; }
+  count $? "the wheel"
+else
+  echo "left out: the wheel:  apt-get install -y --no-install-recommends python3-build python3-wheel"
+fi
+
 if "$python" -m mypy --version >/dev/null 2>&1; then
   (cd bindings/python && MYPYPATH=src "$python" -m mypy --strict --config-file pyproject.toml --cache-dir "$out/mypy" -p consort)
   count $? "mypy"

@@ -107,7 +107,7 @@ def test_a_kernel_without_its_device_is_refused(rt):
 
 def test_an_opencl_kernel():
     try:
-        runtime = consort.Runtime(drivers="cpu,opencl")
+        runtime = consort.Runtime(drivers="cpu,opencl", opencl__types="all")
     except consort.Error as error:
         pytest.skip(str(error))
     with runtime as rt:

@@ -36,6 +36,8 @@ class Runtime(_core.RuntimeBase):
             chosen.update(block)
         chosen.update({key.replace("__", "."): value for key, value in more.items()})
         chosen.update(settings or {})
+        if not (file or text or "window" in chosen or "CONSORT_WINDOW" in os.environ or "CONSORT_CONFIG" in os.environ):
+            chosen["window"] = 32768  # a full window makes the submitter give up the GIL for each task
         self._start([(key, _as_text(value)) for key, value in chosen.items()], file, text)
         _live.add(self)
 
