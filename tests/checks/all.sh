@@ -140,12 +140,12 @@ stage "static tls" tests/checks/static_tls.py build/release/lib/libconsort.so
 stage "lifecycle gate" tests/checks/lifecycle_gate.py
 if [ -z "$all" ]; then
   stage "compile matrix" tests/checks/matrix.py --quick
-  stage "tests release" tests_of release -LE '^(conform|bench)$'
+  stage "tests release" tests_of release -LE "^(conform|bench|$smoke)\$"
   stage "build smoke" make smoke smoke "$smoke_targets" "${by_clang[@]}"
   stage "tests smoke" tests_of smoke -L "^($smoke)\$"
 else
   stage "compile matrix" tests/checks/matrix.py
-  stage "tests release" tests_of release
+  stage "tests release" tests_of release -LE '^fuzz$' # with the sanitizers
   stage "storm" storm
   [ -n "$full" ] && stage "storm mutations" tests/storm/mutations.py
   # With the sanitizers clang compiles each file; alone it does here.

@@ -9,16 +9,11 @@
 #include <utility>
 
 #include "drivers/driver_harness.hpp"
+#include "drivers/ram.hpp"
 
 namespace consort_test {
 
 using Params = PluginHost::Params;
-
-inline consort_space_desc ram() {
-  consort_space_desc s{};
-  s.name = "ram", s.domain = "host", s.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
-  return s;
-}
 
 struct DeviceMachine : DriverHarness {
   explicit DeviceMachine(const char *driver, Params params) : DriverHarness(driver, std::move(params), CONSORT_PLUGIN_DIR, {ram()}) {}

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "drivers/driver_harness.hpp"
+#include "drivers/ram.hpp"
 #include "support/folder.hpp"
 
 namespace consort_test {
@@ -20,12 +21,6 @@ using Params = PluginHost::Params;
 struct DiskFolder : Folder {
   explicit DiskFolder(const char *in = "/var/tmp") : Folder("disk", in) {}
 };
-
-inline consort_space_desc ram() {
-  consort_space_desc s{};
-  s.name = "ram", s.domain = "host", s.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
-  return s;
-}
 
 // Why a driver cannot be tried here; "": it can.
 inline std::string missing(const std::string &driver, const Params &p = {}) {

@@ -14,17 +14,12 @@
 #include <thread>
 
 #include "drivers/driver_harness.hpp"
+#include "drivers/ram.hpp"
 #include "support/text_file.hpp"
 
 namespace consort_test {
 
 using Params = PluginHost::Params;
-
-inline consort_space_desc ram() {
-  consort_space_desc s{};
-  s.name = "ram", s.domain = "host", s.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
-  return s;
-}
 
 // All devices of one machine, opened in the order that driver.h lays down; the host's memory is the last space.
 struct Machine {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "drivers/driver_harness.hpp"
+#include "drivers/ram.hpp"
 #include "plugins/stream/stream.h"
 
 namespace consort_test {
@@ -22,12 +23,6 @@ struct Counted {
   }
   uint64_t operator[](int i) const { return __atomic_load_n(&counters[i], __ATOMIC_RELAXED); }
 };
-
-consort_space_desc ram() {
-  consort_space_desc s{};
-  s.name = "ram", s.domain = "host", s.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
-  return s;
-}
 
 // A call that appends its number to a list.
 struct Note {

@@ -15,29 +15,29 @@ struct DefaultTools : Tools, testing::WithParamInterface<Vendor> {
     std::filesystem::create_directories(folder_ / "dev");
     std::ofstream(folder_.path() + node()) << "";
   }
-  Answer ask(const std::string &arguments, const std::string &more = {}) const {
+  ToolAnswer ask(const std::string &arguments, const std::string &more = {}) const {
     return run("--set device_root=" + folder_.path() + " --set " + name() + ".library=" + GetParam().library + " " + more + " " + arguments);
   }
 };
 
 TEST_P(DefaultTools, TopoShowsTheDevice) {
-  const Answer a = ask("topo --table");
+  const ToolAnswer a = ask("topo --table");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has(name() + "0:")) << "its memory: " << a.out;
   EXPECT_FALSE(ask("topo --table", "--set drivers=cpu").has(name() + "0:"));
 }
 
 TEST_P(DefaultTools, DoctorSaysWhatIsUsedAndWhatWasLookedFor) {
-  const Answer a = ask("doctor");
+  const ToolAnswer a = ask("doctor");
   EXPECT_TRUE(a.has("used by default")) << a.out;
   EXPECT_TRUE(a.has(" cpu, 1 " + name() + "; found by default: " + name() + " (`drivers` says which to use)")) << a.out;
-  const Answer none = run("doctor --set device_root=/nowhere");
+  const ToolAnswer none = run("doctor --set device_root=/nowhere");
   EXPECT_TRUE(none.has("driver " + name())) << none.out;
   EXPECT_TRUE(none.has("not started: no device: nothing matches " + std::string(name() == "cuda" ? "/dev/nvidia[0-9]*" : "/dev/kfd"))) << none.out;
 }
 
 TEST_P(DefaultTools, WhyNotNamesTheReason) {
-  Answer a = ask("why-not " + name());
+  ToolAnswer a = ask("why-not " + name());
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("driver \"" + name() + "\" is used: it offers 1 device")) << a.out;
   a = run("why-not " + name() + " --set device_root=/nowhere");

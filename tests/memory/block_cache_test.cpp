@@ -10,7 +10,7 @@ using namespace consort_test;
 constexpr uint64_t kTile = 32 << 10;
 
 // So many data of 32 KiB that no application has memory for, written on the device and then forgotten.
-void leave_spares(Machine &m, consort_codelet_id fill, int count) {
+void leave_spares(MemoryMachine &m, consort_codelet_id fill, int count) {
   std::vector<consort_data_id> x;
   for (int i = 0; i < count; ++i) x.push_back(vector_of(m, static_cast<uint64_t *>(nullptr), kTile / 8, 8));
   for (const auto d : x) Desc(fill).w(d).must(m);
@@ -21,8 +21,8 @@ void leave_spares(Machine &m, consort_codelet_id fill, int count) {
 consort_status fill_first(const consort_call &c) { return *pointer<uint64_t>(c, 0) = 5, CONSORT_OK; }
 
 TEST(BlockCache, AllocatesFullMemoryOnce) {
-  const std::string limit = Machine().space_name() + "=256K";
-  Machine m(Pairs{{"limits", limit.c_str()}});
+  const std::string limit = MemoryMachine().space_name() + "=256K";
+  MemoryMachine m(Pairs{{"limits", limit.c_str()}});
   constexpr size_t kData = 40;
   std::vector<std::vector<uint64_t>> memory(kData, std::vector<uint64_t>(kTile / 8, 1));
   std::vector<consort_data_id> x;
@@ -37,8 +37,8 @@ TEST(BlockCache, AllocatesFullMemoryOnce) {
 }
 
 TEST(BlockCache, FreesOnlyTheBlocksThatAreNeeded) {
-  const std::string limit = Machine().space_name() + "=256K";
-  Machine m(Pairs{{"limits", limit.c_str()}});
+  const std::string limit = MemoryMachine().space_name() + "=256K";
+  MemoryMachine m(Pairs{{"limits", limit.c_str()}});
   const auto fill = m.on("stream", nullptr, fill_first);
   leave_spares(m, fill, 8);
   const auto large = vector_of(m, static_cast<uint64_t *>(nullptr), 2 * kTile / 8, 8, "large");
@@ -50,7 +50,7 @@ TEST(BlockCache, FreesOnlyTheBlocksThatAreNeeded) {
 }
 
 TEST(BlockCache, FreesBlocksWhenTheDriverRefuses) {
-  Machine m(Pairs{{"stream.room", "262144"}});
+  MemoryMachine m(Pairs{{"stream.room", "262144"}});
   const auto fill = m.on("stream", nullptr, fill_first);
   leave_spares(m, fill, 8);
   const auto large = vector_of(m, static_cast<uint64_t *>(nullptr), 7 * kTile / 8, 8, "large");
@@ -62,7 +62,7 @@ TEST(BlockCache, FreesBlocksWhenTheDriverRefuses) {
 
 // The host's memory has no limit: the cache does not grow to the sum of all sizes.
 TEST(BlockCache, StaysBoundedWithoutALimit) {
-  Machine m;
+  MemoryMachine m;
   const auto fill = m.on("stream", nullptr, fill_first);
   const auto read = m.on("cpu", nullptr, [](const consort_call &) { return CONSORT_OK; });
   for (uint64_t i = 1; i <= 40; ++i) {

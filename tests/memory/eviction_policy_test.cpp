@@ -46,7 +46,7 @@ class EvictionPolicy : public ::testing::Test {
   void begin(const char *layers) {
     chooser.shown.clear();
     chooser.asked = 0;
-    const std::string limit = Machine().space_name() + "=32K";  // four of the data
+    const std::string limit = MemoryMachine().space_name() + "=32K";  // four of the data
     char text[32];
     std::snprintf(text, sizeof text, "%p", static_cast<void *>(counters_));
     const std::string stream = "+" CONSORT_TEST_PLUGIN_DIR "/stream.so";

@@ -9,13 +9,13 @@
 
 namespace consort_test {
 
-struct Machine {
+struct MemoryMachine {
   uint64_t counters[STREAM_COUNTERS] = {};
   std::string address, plugin = "+" CONSORT_TEST_PLUGIN_DIR "/stream.so";
   Pairs pairs;
   std::unique_ptr<Rt> rt;
   Bodies bodies;
-  explicit Machine(const Pairs &more = {}, const char *workers = "2") {
+  explicit MemoryMachine(const Pairs &more = {}, const char *workers = "2") {
     char text[32];
     std::snprintf(text, sizeof text, "%p", static_cast<void *>(counters));
     address = text;

@@ -9,7 +9,7 @@ namespace {
 using namespace consort_test;
 
 TEST(Memory, DataMoveToTheirTasks) {
-  Machine m;
+  MemoryMachine m;
   uint64_t v = 1;
   const auto x = variable_of(m, &v);
   const auto here = m.on("cpu", nullptr, triple), there = m.on("stream", nullptr, triple);
@@ -25,7 +25,7 @@ TEST(Memory, DataMoveToTheirTasks) {
 }
 
 TEST(Memory, DeviceReadsWritesOfTheApplication) {
-  Machine m;
+  MemoryMachine m;
   uint64_t v = 1, out = 0;
   const auto x = variable_of(m, &v), y = variable_of(m, &out);
   const auto there = m.on("stream", nullptr, triple);
@@ -43,7 +43,7 @@ TEST(Memory, DeviceReadsWritesOfTheApplication) {
 }
 
 TEST(Memory, DataWithoutAHomeStartOnTheDevice) {
-  Machine m;
+  MemoryMachine m;
   const auto x = variable_of(m, static_cast<uint64_t *>(nullptr));
   const auto there = m.on("stream", nullptr, [](const consort_call &c) { *pointer<uint64_t>(c, 0) = 42; return CONSORT_OK; });
   const auto here = m.on("cpu", nullptr, triple);
@@ -57,7 +57,7 @@ TEST(Memory, DataWithoutAHomeStartOnTheDevice) {
 }
 
 TEST(Memory, CopiesStridedTiles) {
-  Machine m;
+  MemoryMachine m;
   std::vector<uint32_t> big(64 * 64);
   for (size_t i = 0; i < big.size(); ++i) big[i] = static_cast<uint32_t>(i);
   const consort_matrix_args args{big.data() + 5 * 64 + 7, 20, 30, 64, 4};
@@ -80,10 +80,10 @@ TEST(Memory, CopiesStridedTiles) {
 }
 
 TEST(Memory, EvictsWhenDataDoNotFit) {  // MEM-02
-  const std::string name = Machine().space_name();
+  const std::string name = MemoryMachine().space_name();
   const std::string limit = name + "=256K";
   for (const bool homeless : {false, true}) {
-    Machine m(Pairs{{"limits", limit.c_str()}});
+    MemoryMachine m(Pairs{{"limits", limit.c_str()}});
     constexpr int kData = 40;  // of 32 KiB: 1.25 MiB in all
     std::vector<std::vector<uint64_t>> memory(kData, std::vector<uint64_t>(4096, 1));
     std::vector<consort_data_id> x;
@@ -118,8 +118,8 @@ TEST(Memory, EvictsWhenDataDoNotFit) {  // MEM-02
 }
 
 TEST(Memory, RefusesDataThatNeverFit) {
-  const std::string limit = Machine().space_name() + "=64K";
-  Machine m(Pairs{{"limits", limit.c_str()}});
+  const std::string limit = MemoryMachine().space_name() + "=64K";
+  MemoryMachine m(Pairs{{"limits", limit.c_str()}});
   std::vector<uint64_t> v(16384, 7);
   const auto x = vector_of(m, v.data(), v.size(), 8, "large");
   Desc(m.on("stream", nullptr, triple)).rw(x).must(m);
@@ -133,10 +133,10 @@ TEST(Memory, RefusesBadLimits) {
 }
 
 TEST(Memory, RandomGraphsGiveTheSequentialValues) {
-  const std::string name = Machine().space_name(), tight = name + "=6K";  // six of the data
+  const std::string name = MemoryMachine().space_name(), tight = name + "=6K";  // six of the data
   for (int round = 0; round < 24; ++round) {
     const char *const workers[] = {"1", "2", "4"};
-    Machine m(round & 1 ? Pairs{{"limits", tight.c_str()}, {"stream.units", "2"}} : Pairs{{"stream.units", "2"}, {"window", round & 2 ? "16" : "2048"}}, workers[round % 3]);
+    MemoryMachine m(round & 1 ? Pairs{{"limits", tight.c_str()}, {"stream.units", "2"}} : Pairs{{"stream.units", "2"}, {"window", round & 2 ? "16" : "2048"}}, workers[round % 3]);
     constexpr int kData = 24, kCells = 128;
     std::vector<std::vector<uint64_t>> memory(kData, std::vector<uint64_t>(kCells));
     std::vector<uint64_t> want(kData);

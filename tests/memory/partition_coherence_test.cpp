@@ -44,7 +44,7 @@ TEST(PartitionCoherence, PartsAndWholeMoveBetweenSpaces) {
   constexpr uint32_t kCells = 64, kParts = 4, kEach = kCells / kParts;
   for (int seed = 0; seed < 24; ++seed) {
     const bool homeless = seed & 1, tight = seed & 2;
-    Machine m(tight ? Pairs{{"limits", "stream0:ram=768"}} : Pairs{}, seed & 4 ? "1" : "2");
+    MemoryMachine m(tight ? Pairs{{"limits", "stream0:ram=768"}} : Pairs{}, seed & 4 ? "1" : "2");
     std::mt19937 random(seed);
     std::vector<uint64_t> memory(kCells), want(kCells);
     const auto x = vector_of(m, homeless ? nullptr : memory.data(), kCells, 8, "whole");
@@ -91,7 +91,7 @@ TEST(PartitionCoherence, PartsAndWholeMoveBetweenSpaces) {
 
 struct Sum {
   consort_codelet_id init, combine;
-  explicit Sum(Machine &m)
+  explicit Sum(MemoryMachine &m)
       : init(m.on("cpu", nullptr, [](const consort_call &c) { return *pointer<uint64_t>(c, 0) = 0, CONSORT_OK; })),
         combine(m.on("cpu", nullptr, [](const consort_call &c) {
           return *pointer<uint64_t>(c, 0) += *pointer<uint64_t>(c, 1), CONSORT_OK;
@@ -101,7 +101,7 @@ consort_status add(const consort_call &c) { return *pointer<uint64_t>(c, 0) += c
 
 TEST(PartitionCoherence, ReducesIntoADatumOnTheDevice) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
-    Machine m;
+    MemoryMachine m;
     const Sum how(m);
     uint64_t v = 1, want = 1;
     const auto x = variable_of(m, &v);
@@ -118,7 +118,7 @@ TEST(PartitionCoherence, ReducesIntoADatumOnTheDevice) {
 
 TEST(PartitionCoherence, ReducesOnADeviceAlone) {
   for (const char *limit : {"", "stream0:ram=64"}) {
-    Machine m(*limit ? Pairs{{"limits", limit}} : Pairs{});
+    MemoryMachine m(*limit ? Pairs{{"limits", limit}} : Pairs{});
     const Sum how(m);
     uint64_t v = 1, want = 1;
     const auto x = variable_of(m, &v), y = variable_of(m, static_cast<uint64_t *>(nullptr), "born of its parts");
@@ -146,7 +146,7 @@ TEST(PartitionCoherence, ReducesOnADeviceAlone) {
 // Overwritten, invalidated or unregistered in the middle: copies in flight end first.
 TEST(PartitionCoherence, UnreadContributionsAreDropped) {
   for (int seed = 0; seed < 8; ++seed) {
-    Machine m({{"stream.units", "2"}, {"limits", "stream0:ram=1024"}}, "2");
+    MemoryMachine m({{"stream.units", "2"}, {"limits", "stream0:ram=1024"}}, "2");
     std::mt19937 random(seed);
     const auto sum = [](const consort_call &c) {
       const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
@@ -177,7 +177,7 @@ TEST(PartitionCoherence, UnreadContributionsAreDropped) {
 }
 
 TEST(PartitionCoherence, CommutesAcrossSpaces) {
-  Machine m(Pairs{{"stream.units", "2"}}, "4");
+  MemoryMachine m(Pairs{{"stream.units", "2"}}, "4");
   constexpr int kData = 5;
   uint64_t v[kData] = {}, want[kData] = {};
   consort_data_id x[kData];

@@ -60,7 +60,7 @@ void run(uint32_t n) {
   SCOPED_TRACE(testing::Message() << "seed " << n);
   Seed seed(n);
   auto &random = seed.random;
-  Machine m(seed.pairs(), seed.workers.c_str());
+  MemoryMachine m(seed.pairs(), seed.workers.c_str());
   std::vector<std::vector<uint64_t>> memory(kData, std::vector<uint64_t>(kCells));
   std::vector<uint64_t> want(kData);
   std::vector<consort_data_id> x;

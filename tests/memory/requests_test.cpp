@@ -43,7 +43,7 @@ Pairs room_for(uint32_t blocks) {
 }
 
 TEST(Prefetch, DataArriveBeforeTheTask) {
-  Machine m;
+  MemoryMachine m;
   Block b(m);
   EXPECT_EQ(in(m, b.x, kHome), uint32_t{CONSORT_IN_ROOM | CONSORT_IN_VALID});
   EXPECT_EQ(in(m, b.x, kApart), 0u);
@@ -64,7 +64,7 @@ TEST(Prefetch, DataArriveBeforeTheTask) {
 
 // DAT-12: memory, contents on their way, contents; of each memory by itself.
 TEST(Prefetch, PlacementShowsCopiesInFlight) {
-  Machine m(Pairs{{"stream.latency_ns", "100000000"}});
+  MemoryMachine m(Pairs{{"stream.latency_ns", "100000000"}});
   Block b(m);
   EXPECT_EQ(in(m, b.x, kApart), 0u) << "no memory there";
   ASSERT_OK(consort_prefetch(m, b.x, kApart, 0, 0, nullptr));
@@ -79,7 +79,7 @@ TEST(Prefetch, PlacementShowsCopiesInFlight) {
 }
 
 TEST(Prefetch, FollowsEarlierTasks) {
-  Machine m;
+  MemoryMachine m;
   Block b(m);
   Gate gate;
   Desc(m.on("cpu", nullptr, [&](const consort_call &c) {
@@ -99,7 +99,7 @@ TEST(Prefetch, FollowsEarlierTasks) {
 }
 
 TEST(Prefetch, MayBeCancelledWhilePending) {
-  Machine m(room_for(1));
+  MemoryMachine m(room_for(1));
   Block a(m), b(m), c(m);
   Gate gate;
   Desc(m.on("cpu", nullptr, [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).rw(a.x).must(m);
@@ -123,7 +123,7 @@ TEST(Prefetch, MayBeCancelledWhilePending) {
 }
 
 TEST(Prefetch, HighestPriorityTakesFreeMemory) {
-  Machine m(room_for(1));
+  MemoryMachine m(room_for(1));
   Block a(m), b(m), c(m);
   Desc(m.on("stream", nullptr, fill)).w(a.x).arg(uint64_t{3}).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
@@ -142,7 +142,7 @@ TEST(Prefetch, HighestPriorityTakesFreeMemory) {
 }
 
 TEST(Prefetch, MemoryOnlyPrefetchAllocates) {  // DAT-11
-  Machine m;
+  MemoryMachine m;
   Block b(m);
   ASSERT_OK(consort_prefetch(m, b.x, kApart, 0, CONSORT_PREFETCH_ROOM, nullptr));
   ASSERT_TRUE(eventually([&] { return in(m, b.x, kApart) == CONSORT_IN_ROOM; }));
@@ -154,7 +154,7 @@ TEST(Prefetch, MemoryOnlyPrefetchAllocates) {  // DAT-11
 }
 
 TEST(Evict, SavesTheOnlyCopy) {  // DAT-13
-  Machine m;
+  MemoryMachine m;
   const auto x = vector_of(m, static_cast<uint64_t *>(nullptr), 512, 8, "homeless");
   Desc(m.on("stream", nullptr, fill)).w(x).arg(uint64_t{6}).must(m);
   ASSERT_OK(consort_evict(m, x, kApart));
@@ -175,7 +175,7 @@ TEST(Evict, SavesTheOnlyCopy) {  // DAT-13
 }
 
 TEST(Evict, WaitsForCopiesInFlight) {
-  Machine m(Pairs{{"stream.latency_ns", "3000000"}});
+  MemoryMachine m(Pairs{{"stream.latency_ns", "3000000"}});
   Block b(m);
   ASSERT_OK(consort_prefetch(m, b.x, kApart, 0, 0, nullptr));
   ASSERT_OK(consort_evict(m, b.x, kApart));
@@ -186,7 +186,7 @@ TEST(Evict, WaitsForCopiesInFlight) {
 }
 
 TEST(MemoryRequests, AreNeitherCancelledNorRecorded) {
-  Machine m;
+  MemoryMachine m;
   Block b(m);
   Gate gate;
   Desc(m.on("cpu", nullptr, [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).r(b.x).must(m);
@@ -214,7 +214,7 @@ TEST(MemoryRequests, AreNeitherCancelledNorRecorded) {
 
 TEST(Prefetch, FailureFailsNoTask) {
   for (const char *latency : {"0", "3000000"}) {  // over before the task comes, or joined by it
-    Machine m(Pairs{{"stream.fail_op", "1"}, {"stream.latency_ns", latency}});
+    MemoryMachine m(Pairs{{"stream.fail_op", "1"}, {"stream.latency_ns", latency}});
     Block b(m);
     ASSERT_OK(consort_prefetch(m, b.x, kApart, 0, 0, nullptr));
     if (*latency == '0') {
@@ -230,7 +230,7 @@ TEST(Prefetch, FailureFailsNoTask) {
 }
 
 TEST(Evict, RefusesBadArguments) {
-  Machine m;
+  MemoryMachine m;
   Block b(m, "mine");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_evict(m, b.x, kHome), "mine", "own memory", "unregister");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_evict(m, b.x, 17), "space 17", "there are");
@@ -253,7 +253,7 @@ TEST(Evict, RefusesBadArguments) {
 }
 
 TEST(WriteThrough, CopiesWritesToTheHost) {  // DAT-18
-  Machine m;
+  MemoryMachine m;
   Block b(m);
   ASSERT_OK(consort_data_set_write_through(m, b.x, 1 << kHome));
   const auto there = m.on("stream", nullptr, fill);
@@ -277,7 +277,7 @@ TEST(WriteThrough, CopiesWritesToTheHost) {  // DAT-18
 }
 
 TEST(WriteThrough, CopiesEverywhereAndIsEvictedLast) {  // MEM-04
-  Machine m(room_for(3));
+  MemoryMachine m(room_for(3));
   Block keep(m), a(m), b(m), c(m);
   ASSERT_OK(consort_data_set_write_through(m, keep.x, 1 << kHome | 1 << kApart));
   Desc(m.on("cpu", nullptr, fill)).w(keep.x).arg(uint64_t{5}).must(m);
@@ -298,7 +298,7 @@ TEST(WriteThrough, CopiesEverywhereAndIsEvictedLast) {  // MEM-04
 }
 
 TEST(MemoryCounters, ExplainShowsThem) {  // MEM-06
-  Machine m(room_for(2));
+  MemoryMachine m(room_for(2));
   std::vector<std::unique_ptr<Block>> blocks;
   for (int i = 0; i < 6; ++i) blocks.push_back(std::make_unique<Block>(m));
   const auto there = m.on("stream", nullptr, triple);
@@ -329,7 +329,7 @@ TEST(MemoryRequests, ChangeNoValues) {
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
     std::mt19937 random(round);
-    Machine m(round % 4 ? room_for(3 + round % 3) : Pairs{}, round % 3 ? "2" : "1");
+    MemoryMachine m(round % 4 ? room_for(3 + round % 3) : Pairs{}, round % 3 ? "2" : "1");
     constexpr int kData = 8;
     std::vector<std::unique_ptr<Block>> blocks;
     uint64_t want[kData];

@@ -22,7 +22,7 @@ uint64_t sum_from(uint64_t v) { return 1024 * v + 1023 * 512; }
 
 // So many tasks on such workers, each with a datum and 8 KiB of its own; look() when all have run.
 template <class F>
-void run_with_scratch(Machine &m, consort_codelet_id codelet, uint64_t tasks, F look) {
+void run_with_scratch(MemoryMachine &m, consort_codelet_id codelet, uint64_t tasks, F look) {
   const auto s = vector_of(m, static_cast<uint64_t *>(nullptr), 1024, 8, "own");
   std::vector<uint64_t> v(tasks);
   std::vector<consort_data_id> x;
@@ -38,8 +38,8 @@ void run_with_scratch(Machine &m, consort_codelet_id codelet, uint64_t tasks, F 
 }
 
 TEST(ScratchMemory, StaysWithinTheLimit) {
-  const std::string limit = Machine().space_name() + "=32K";
-  Machine m(Pairs{{"limits", limit.c_str()}, {"stream.units", "2"}});
+  const std::string limit = MemoryMachine().space_name() + "=32K";
+  MemoryMachine m(Pairs{{"limits", limit.c_str()}, {"stream.units", "2"}});
   constexpr uint64_t kTasks = 40;
   run_with_scratch(m, m.on("stream", nullptr, fill_and_sum), kTasks, [&] {
     const consort_space_use use = use_of(m, 1);
@@ -51,8 +51,8 @@ TEST(ScratchMemory, StaysWithinTheLimit) {
 }
 
 TEST(ScratchMemory, EvictsLikeOtherData) {
-  const std::string limit = Machine().space_name() + "=32K";
-  Machine m(Pairs{{"limits", limit.c_str()}});
+  const std::string limit = MemoryMachine().space_name() + "=32K";
+  MemoryMachine m(Pairs{{"limits", limit.c_str()}});
   const auto fill = m.on("stream", nullptr, [](const consort_call &c) { return *pointer<uint64_t>(c, 0) = 5, CONSORT_OK; });
   const auto there = m.on("stream", nullptr, fill_and_sum);
   const auto s = vector_of(m, static_cast<uint64_t *>(nullptr), 1024, 8, "own");
@@ -75,8 +75,8 @@ TEST(ScratchMemory, EvictsLikeOtherData) {
 }
 
 TEST(ScratchMemory, TwoScratchDataAreDistinct) {
-  const std::string limit = Machine().space_name() + "=32K";
-  Machine m(Pairs{{"limits", limit.c_str()}});
+  const std::string limit = MemoryMachine().space_name() + "=32K";
+  MemoryMachine m(Pairs{{"limits", limit.c_str()}});
   const auto there = m.on("stream", nullptr, [](const consort_call &c) {
     auto *a = pointer<uint64_t>(c, 1), *b = pointer<uint64_t>(c, 2);
     for (int i = 0; i < 1024; ++i) a[i] = 1, b[i] = 2;
@@ -94,8 +94,8 @@ TEST(ScratchMemory, TwoScratchDataAreDistinct) {
 }
 
 TEST(ScratchMemory, RefusesScratchThatNeverFits) {
-  const std::string limit = Machine().space_name() + "=32K";
-  Machine m(Pairs{{"limits", limit.c_str()}});
+  const std::string limit = MemoryMachine().space_name() + "=32K";
+  MemoryMachine m(Pairs{{"limits", limit.c_str()}});
   const auto s = vector_of(m, static_cast<uint64_t *>(nullptr), 16384, 8, "own");
   uint64_t v = 1, w = 3;
   const auto x = variable_of(m, &v), y = variable_of(m, &w);
@@ -107,7 +107,7 @@ TEST(ScratchMemory, RefusesScratchThatNeverFits) {
 }
 
 TEST(ScratchMemory, StaysWithinTheHostLimit) {
-  Machine m(Pairs{{"limits", "ram=64K"}}, "4");
+  MemoryMachine m(Pairs{{"limits", "ram=64K"}}, "4");
   run_with_scratch(m, m.on("cpu", nullptr, fill_and_sum), 200, [&] {
     const consort_space_use use = use_of(m, 0);
     EXPECT_LE(use.used + use.spare, use.limit);

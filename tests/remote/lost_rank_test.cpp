@@ -11,7 +11,7 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::Tools;
+using consort_test::ToolAnswer, consort_test::Tools;
 
 constexpr int kSlow = CONSORT_SAN ? 5 : 1;  // sanitizers: so many times slower
 
@@ -128,14 +128,14 @@ TEST(LostRankProgram, Sequence) {
 
 class LostRank : public Tools {
  protected:
-  Answer program(const std::string &which, const std::string &n = "3") const {
+  ToolAnswer program(const std::string &which, const std::string &n = "3") const {
     return run("run -n " + n + " -- " + std::filesystem::read_symlink("/proc/self/exe").string() + " --gtest_filter=LostRankProgram.*",
                "AS_PROGRAM=" + which + " CONSORT_LOG=error");
   }
 };
 
 TEST_F(LostRank, OperationsTowardsItFailAndTheRestGoesOn) {
-  const Answer a = program("lost");
+  const ToolAnswer a = program("lost");
   EXPECT_EQ(a.status, 128 + SIGKILL) << a.out;
   EXPECT_TRUE(a.has("rank 0 went on\n")) << a.out;
   EXPECT_TRUE(a.has("consort: rank 1 of 3 on host ") && a.has("was killed by signal 9 (SIGKILL)")) << a.out;
@@ -143,14 +143,14 @@ TEST_F(LostRank, OperationsTowardsItFailAndTheRestGoesOn) {
 }
 
 TEST_F(LostRank, FailureReachesRanksThatDependOnItByOthers) {
-  const Answer a = program("sequence");
+  const ToolAnswer a = program("sequence");
   EXPECT_EQ(a.status, 128 + SIGKILL) << a.out;
   EXPECT_TRUE(a.has("rank 0 got the cause\n")) << a.out;
   EXPECT_FALSE(a.has("[  FAILED  ]")) << a.out;
 }
 
 TEST_F(LostRank, JobThatCannotStartSaysWhy) {
-  const Answer a = run("run -n 2 -- sh -c 'test $CONSORT_RANK = 1 && exit 3; exec " +
+  const ToolAnswer a = run("run -n 2 -- sh -c 'test $CONSORT_RANK = 1 && exit 3; exec " +
                        std::filesystem::read_symlink("/proc/self/exe").string() + " --gtest_filter=LostRankProgram.Runs'", "AS_PROGRAM=lost");
   EXPECT_EQ(a.status, 3) << a.out;
   EXPECT_TRUE(a.has("rank 1 has ended with status 3 before it joined the job")) << a.out;

@@ -11,8 +11,8 @@ constexpr const char *kPolicy = "darts";
 constexpr uint64_t kMiB = 1 << 20;
 constexpr double kUs = 1000;
 
-Machine accelerators(uint32_t n, uint32_t slow = 0) {
-  Machine m = Machine::simple(slow, n, 1, 1 * kUs);
+MachineShape accelerators(uint32_t n, uint32_t slow = 0) {
+  MachineShape m = MachineShape::simple(slow, n, 1, 1 * kUs);
   m.ns.assign(4, {});
   for (auto &kind : m.ns)
     for (const auto &u : m.units) kind.push_back(u.klass ? 300 * kUs : 3000 * kUs);

@@ -13,8 +13,8 @@ constexpr double kUs = 1000;
 
 // Kinds: 0 is ten times as fast on the fast units, 4 twice, 1 as fast on all. Kind 2 runs on class 0 alone, 3 on class
 // 1.
-Machine machine(uint32_t slow, uint32_t fast, double bytes_per_ns = 1) {
-  Machine m = Machine::simple(slow, fast, bytes_per_ns, 1 * kUs);
+MachineShape machine(uint32_t slow, uint32_t fast, double bytes_per_ns = 1) {
+  MachineShape m = MachineShape::simple(slow, fast, bytes_per_ns, 1 * kUs);
   m.ns.assign(5, {});
   const double on_slow[] = {3000 * kUs, 300 * kUs, 300 * kUs, 0, 600 * kUs};
   const double on_fast[] = {300 * kUs, 300 * kUs, 0, 300 * kUs, 300 * kUs};
@@ -162,7 +162,7 @@ TEST(Lookahead, SlowUnitTakesTaskThatItEndsSooner) {
   v.push(CONSORT_NONE, {1});
   v.plugin.set_clock(1 + 100'000);
   EXPECT_EQ(v.pop(0), CONSORT_NONE) << "the fast one ends it after 500 us";
-  Machine longer = machine(1, 1);
+  MachineShape longer = machine(1, 1);
   longer.ns[3][1] = 1000 * kUs;
   VirtualMachine other(kPolicy, longer);
   Graph two;
@@ -196,7 +196,7 @@ TEST(Lookahead, IdleUnitLeavesTaskToIdleUnitWithTheData) {
 
 // A popped task that fails before it starts ends without a report. Its worker is idle then, and takes what idle workers take.
 TEST(Lookahead, WorkerOfUnstartedTaskCountsAsIdle) {
-  Machine m = machine(4, 1);
+  MachineShape m = machine(4, 1);
   m.tells_ways = true;
   VirtualMachine v(kPolicy, m);
   const Graph g = independent(200, 4, 4096);
@@ -302,7 +302,7 @@ TEST(Lookahead, PrefersResidentData) {
 // Two tasks lack the same bytes here. The datum that one of them writes is with another unit that is as fast, so that
 // task stays there. The other's datum is with no unit.
 TEST(Lookahead, WrittenDataStayOnTheirUnit) {
-  Machine m = machine(0, 2);
+  MachineShape m = machine(0, 2);
   m.tells_ways = true;
   VirtualMachine v(kPolicy, m);
   const Graph g = independent(2, 3, kMiB);
@@ -316,7 +316,7 @@ TEST(Lookahead, WrittenDataStayOnTheirUnit) {
 // One task runs and none waits. The data that the next tasks write are prefetched to the units that will be free for
 // them. There is one datum for each slot, and none if one of these units has it.
 TEST(Lookahead, PrefetchesForIdleUnits) {
-  Machine m = machine(1, 2);
+  MachineShape m = machine(1, 2);
   m.tells_ways = true;
   VirtualMachine v(kPolicy, m);
   Graph g;
@@ -342,7 +342,7 @@ TEST(Lookahead, PrefetchesForIdleUnits) {
 // to them while the end is far away, and takes it before it idles.
 TEST(Lookahead, FastUnitLeavesTasksThatOthersRunWell) {
   const auto machine_of = [](bool heavy) {
-    Machine m = machine(4, 1, heavy ? 0.001 : 1);
+    MachineShape m = machine(4, 1, heavy ? 0.001 : 1);
     m.tells_ways = true;
     return m;
   };
@@ -377,7 +377,7 @@ TEST(Lookahead, FastUnitLeavesTasksThatOthersRunWell) {
 // Tasks left to slow units do not pile up there: tasks that already wait for them count several times.
 TEST(Lookahead, FastUnitTakesTasksWhenOthersAreLoaded) {
   const auto first = [](uint32_t waiting) {
-    Machine m = machine(4, 1);
+    MachineShape m = machine(4, 1);
     m.tells_ways = true;
     VirtualMachine v(kPolicy, m);
     Graph g = independent(0, 0, 4096);
@@ -419,7 +419,7 @@ TEST(Lookahead, UnknownTasksAreSampled) {
 }
 
 TEST(Lookahead, GraphsAreDeterministic) {
-  Machine m = machine(6, 2);
+  MachineShape m = machine(6, 2);
   for (uint32_t w = 0; w < m.units.size(); ++w) {  // potrf, trsm, syrk, gemm
     const bool fast = m.units[w].klass;
     const double ns[] = {fast ? 900 * kUs : 1200 * kUs, fast ? 200 * kUs : 2000 * kUs, fast ? 150 * kUs : 3000 * kUs,

@@ -12,8 +12,8 @@ constexpr double kUs = 1000;
 
 // Kinds: 0 is ten times as fast on the fast units, 1 four times, 2 twice, 4 as fast on all. Kind 3 runs on the slow
 // ones alone.
-Machine machine(uint32_t slow, uint32_t fast) {
-  Machine m = Machine::simple(slow, fast, 1, 1 * kUs);
+MachineShape machine(uint32_t slow, uint32_t fast) {
+  MachineShape m = MachineShape::simple(slow, fast, 1, 1 * kUs);
   m.ns.assign(5, {});
   const double on_slow[] = {3000 * kUs, 1200 * kUs, 600 * kUs, 300 * kUs, 300 * kUs};
   const double on_fast[] = {300 * kUs, 300 * kUs, 300 * kUs, 0, 300 * kUs};

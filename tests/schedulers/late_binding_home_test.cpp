@@ -13,8 +13,8 @@ constexpr double kUs = 1000;
 // alone, 300 us. Links move one byte per ns.
 class Home : public testing::Test {
  protected:
-  static Machine machine(uint32_t slow, uint32_t fast) {
-    Machine m = Machine::simple(slow, fast, 1, 1 * kUs);
+  static MachineShape machine(uint32_t slow, uint32_t fast) {
+    MachineShape m = MachineShape::simple(slow, fast, 1, 1 * kUs);
     m.tells_ways = true;
     m.ns.assign(2, {});
     for (const auto &u : m.units) {

@@ -11,8 +11,8 @@ constexpr uint64_t kMiB = 1 << 20;
 constexpr double kUs = 1000;
 
 // Kinds: 0 ten times as fast on the fast unit, 1 as fast on both, 2 only on class 0, 3 only on class 1.
-Machine two_kinds(uint32_t slow, uint32_t fast, double bytes_per_ns = 1) {
-  Machine m = Machine::simple(slow, fast, bytes_per_ns, 1 * kUs);
+MachineShape two_kinds(uint32_t slow, uint32_t fast, double bytes_per_ns = 1) {
+  MachineShape m = MachineShape::simple(slow, fast, bytes_per_ns, 1 * kUs);
   m.ns.assign(4, {});
   const double on_slow[] = {1000 * kUs, 100 * kUs, 100 * kUs, 0}, on_fast[] = {100 * kUs, 100 * kUs, 0, 100 * kUs};
   for (int k = 0; k < 4; ++k)
@@ -154,7 +154,7 @@ TEST_P(ModelPolicies, HoldTasksThatCannotStartSoon) {
 }
 
 TEST_P(ModelPolicies, GraphsAreDeterministic) {
-  Machine m = two_kinds(3, 2);
+  MachineShape m = two_kinds(3, 2);
   for (auto &u : m.ns[2]) u = 300 * kUs;  // anywhere, but slowly
   for (auto &u : m.ns[3]) u = 200 * kUs;
   for (uint32_t w = 0; w < m.units.size(); ++w)

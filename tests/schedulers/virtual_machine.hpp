@@ -17,7 +17,7 @@
 
 namespace consort_test {
 
-struct Machine {
+struct MachineShape {
   struct Link { double bytes_per_ns; };
   struct Unit { uint32_t klass, space, depth; };
   std::vector<Unit> units;
@@ -30,8 +30,8 @@ struct Machine {
   bool tells_ways = false;                                 // the topology lists the speeds of links
 
   // The units of class 0 are in space 0, each unit of class 1 in a space of its own. One link to space 0 per unit.
-  static Machine simple(uint32_t slow, uint32_t fast, double bytes_per_ns, double latency_ns) {
-    Machine m;
+  static MachineShape simple(uint32_t slow, uint32_t fast, double bytes_per_ns, double latency_ns) {
+    MachineShape m;
     for (uint32_t i = 0; i < slow; ++i) m.units.push_back({0, 0, 1});
     for (uint32_t i = 0; i < fast; ++i) m.units.push_back({1, 1 + i, 2});
     m.nspaces = 1 + fast;
@@ -132,7 +132,7 @@ class VirtualMachine {
  public:
   struct Run { uint32_t task, worker, impl; double begin, end; };
 
-  VirtualMachine(const std::string &policy, Machine machine, PluginHost::Params params = {})
+  VirtualMachine(const std::string &policy, MachineShape machine, PluginHost::Params params = {})
       : plugin(policy, std::move(params)), m(std::move(machine)) {
     if (!plugin.ready()) {
       ADD_FAILURE() << plugin.failure();
@@ -222,7 +222,7 @@ class VirtualMachine {
   }
 
   PluginHost plugin;
-  Machine m;
+  MachineShape m;
   const consort_scheduler_ops *ops = nullptr;
   void *instance = nullptr;
   consort_topology topology{};

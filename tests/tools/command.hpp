@@ -19,7 +19,7 @@
 
 namespace consort_test {
 
-struct Answer {
+struct ToolAnswer {
   int status = -1;
   std::string out;  // stdout, then stderr
   bool has(const std::string &part) const { return out.find(part) != out.npos; }
@@ -33,11 +33,11 @@ class Tools : public ::testing::Test {
         unset_ += " -u " + std::string(*v, std::string_view(*v).find('='));
   }
 
-  Answer run(const std::string &arguments, const std::string &environment = {}) const {
+  ToolAnswer run(const std::string &arguments, const std::string &environment = {}) const {
     const std::string error = folder_ / "stderr";
     const std::string command =
         "env" + unset_ + " " + environment + " " CONSORT_BIN_DIR "/consort " + arguments + " 2>" + error;
-    Answer a;
+    ToolAnswer a;
     FILE *pipe = popen(command.c_str(), "r");
     if (!pipe) return a;
     char buffer[4096];

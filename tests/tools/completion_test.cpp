@@ -3,7 +3,7 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::ToolAnswer;
 
 class Completion : public consort_test::Tools {
  protected:
@@ -52,7 +52,7 @@ TEST_F(Completion, BashCompletesCommandsOptionsAndValues) {
 
 TEST_F(Completion, ZshAndFishReadTheirScripts) {
   for (const char *shell : {"zsh", "fish"}) {
-    const Answer a = run(std::string("completion ") + shell);
+    const ToolAnswer a = run(std::string("completion ") + shell);
     EXPECT_EQ(a.status, 0);
     for (const char *part : {"why-not", "trace show", "deps", "plugins"}) EXPECT_TRUE(a.has(part)) << shell << part;
     std::ofstream(folder_ / shell) << a.out;
@@ -81,7 +81,7 @@ TEST_F(Completion, ZshCompletesOnATerminal) {
 }
 
 TEST_F(Completion, RefusesUnknownShells) {
-  const Answer a = run("completion fihs");
+  const ToolAnswer a = run("completion fihs");
   EXPECT_EQ(a.status, 2);
   EXPECT_TRUE(a.has("consort: there is no completion for \"fihs\" (did you mean \"fish\"?): bash, zsh, fish")) << a.out;
   EXPECT_TRUE(run("completion plugins").has("lws\n"));

@@ -13,9 +13,9 @@ const std::string kEager = CONSORT_PLUGIN_DIR "/eager.so", kLws = CONSORT_PLUGIN
 const std::string kWrong = CONSORT_TEST_PLUGIN_DIR "/layers/scheduler_drain_forgets.so";  // breaks S-6
 
 struct Conform : Tools {
-  Answer conform(const std::string &words) const { return run("conform " + words); }
+  ToolAnswer conform(const std::string &words) const { return run("conform " + words); }
   void refuses(const std::string &words, std::vector<std::string> parts) const {
-    const Answer a = conform(words);
+    const ToolAnswer a = conform(words);
     EXPECT_EQ(a.status, 2) << words << ": " << a.out;
     for (const std::string &part : parts) EXPECT_TRUE(a.has(part)) << words << ": " << a.out;
     EXPECT_FALSE(a.has("conforms: ") || a.has("does not conform: ")) << "judged nevertheless: " << a.out;
@@ -44,17 +44,17 @@ TEST_F(Conform, ChecksParametersOfThePlugin) {
   for (const char *shapeless : {"workers=2", "cpu.workers", "cpu.=2", ".workers=2", "=", "''", "cpu=2.5"})
     refuses(kCpu + " --set " + shapeless, {"--set", "NAME.KEY=VALUE"});
   refuses(kCpu + " --set", {"--set"});
-  const Answer fine = conform(kEager + " " + kCpu + " --only P-7/ --set cpu.workers=2");
+  const ToolAnswer fine = conform(kEager + " " + kCpu + " --only P-7/ --set cpu.workers=2");
   EXPECT_EQ(fine.status, 0) << fine.out;
   for (const char *yes : {"yes", "on", "1", "true"})
     EXPECT_EQ(conform(kCpu + " --only P-7/ --set cpu.units=" + yes).status, 0) << "as a setting takes it: " << yes;
-  const Answer before = run("--set cpu.workers=2 conform " + kCpu + " --only P-7/");
+  const ToolAnswer before = run("--set cpu.workers=2 conform " + kCpu + " --only P-7/");
   EXPECT_EQ(before.status, 0) << "ahead of the command, too: " << before.out;
   EXPECT_EQ(run("--set cpu.wrkers=2 conform " + kCpu + " --only P-7/").status, 2);
 }
 
 TEST_F(Conform, HelpNamesEveryOption) {
-  const Answer a = conform("--help");
+  const ToolAnswer a = conform("--help");
   EXPECT_EQ(a.status, 0);
   for (const char *option : {"--level", "--only", "--seed", "--jobs", "--seconds", "--budget", "--set NAME.KEY=VALUE", "--xfail", "--json",
                              "--junit", "--in-process", "--verbose", "--list"})
@@ -86,23 +86,23 @@ TEST_F(Conform, RefusesBadInput) {
           {"xfail:2: \"CONSORT-S-999\" is no rule"});
   refuses(kEager + " --xfail " + file("xfail", "CONSORT-S-6\n"), {"xfail:1: ", "why it is expected to fail"});
   refuses(kEager + " --levle 3", {"--levle"});
-  const Answer config = run("--config x.toml conform " + kEager);
+  const ToolAnswer config = run("--config x.toml conform " + kEager);
   EXPECT_EQ(config.status, 2);
   EXPECT_TRUE(config.has("--config is for runtimes")) << config.out;
 }
 
 TEST_F(Conform, DistinguishesExpectedFailures) {
   const std::string all = kWrong + " --only 'S-(2|6)/'";
-  const Answer plain = conform(all);
+  const ToolAnswer plain = conform(all);
   EXPECT_EQ(plain.status, 1);
   for (const char *part :
        {"FAIL ", "CONSORT-S-6/", "rule ", "seen ", "why ", "fix ", "again ", "does not conform: wrong "})
     EXPECT_TRUE(plain.has(part)) << part << "\n" << plain.out;
-  const Answer known = conform(all + " --xfail " + file("known", "CONSORT-S-6  to be mended\n"));
+  const ToolAnswer known = conform(all + " --xfail " + file("known", "CONSORT-S-6  to be mended\n"));
   EXPECT_EQ(known.status, 0) << known.out;
   EXPECT_TRUE(known.has("expected failure") && known.has("to be mended") && known.has("1 expected to fail"))
       << known.out;
-  const Answer fine = conform(all + " --xfail " + file("fine", "CONSORT-S-6 a\nCONSORT-S-2 was wrong once\n"));
+  const ToolAnswer fine = conform(all + " --xfail " + file("fine", "CONSORT-S-6 a\nCONSORT-S-2 was wrong once\n"));
   EXPECT_EQ(fine.status, 0) << fine.out;
   EXPECT_TRUE(fine.has("unexpected pass") && fine.has("was wrong once") && fine.has("unexpectedly passing)"))
       << fine.out;
@@ -110,7 +110,7 @@ TEST_F(Conform, DistinguishesExpectedFailures) {
 
 TEST_F(Conform, WritesJsonAndJunit) {
   const std::string json = folder_ / "a.json", junit = folder_ / "a.xml";
-  const Answer a = conform(kWrong + " " + kEager + " --only 'S-(2|6)/' --json=" + json + " --junit " + junit);
+  const ToolAnswer a = conform(kWrong + " " + kEager + " --only 'S-(2|6)/' --json=" + json + " --junit " + junit);
   EXPECT_EQ(a.status, 1) << a.out;
   EXPECT_TRUE(a.has("does not conform: wrong ") && a.has("\nconforms: eager ")) << a.out;
   std::ofstream(folder_ / "read.py")
@@ -134,7 +134,7 @@ TEST_F(Conform, WritesJsonAndJunit) {
          "xml.dom.minidom.parse(sys.argv[2])\n";
   EXPECT_EQ(python(folder_ / "odd.py " + json + " " + junit), 0) << read_file(json);
   for (const std::string &call : {kEager + " --json --only S-6/", "--json " + kEager + " --only S-6/"}) {
-    const Answer out = conform(call);
+    const ToolAnswer out = conform(call);
     EXPECT_EQ(out.status, 0) << call << out.out;
     EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
         << call << ": nothing beside it on standard output: " << out.out;
@@ -143,7 +143,7 @@ TEST_F(Conform, WritesJsonAndJunit) {
 
 TEST_F(Conform, StopsWhenItsBudgetIsSpent) {
   const std::string json = folder_ / "a.json", junit = folder_ / "a.xml";
-  const Answer a = conform(kEager + " --budget 0.2 --jobs 1 --json=" + json + " --junit " + junit);
+  const ToolAnswer a = conform(kEager + " --budget 0.2 --jobs 1 --json=" + json + " --junit " + junit);
   EXPECT_EQ(a.status, 1) << a.out;
   EXPECT_TRUE(a.has("not run  ") && a.has("not judged to the end: eager ") && a.has("not run: out of time)")) << a.out;
   EXPECT_FALSE(a.has("conforms: ") || a.has("does not conform: ")) << a.out;
@@ -156,7 +156,7 @@ TEST_F(Conform, StopsWhenItsBudgetIsSpent) {
          "assert set(results[first:]) == {'not-run'} and 'out of time' in a['cases'][-1]['reason']\n";
   EXPECT_EQ(python(folder_ / "read.py " + json), 0) << read_file(json);
   EXPECT_NE(read_file(junit).find("<error message=\"not run, out of time"), std::string::npos);
-  const Answer whole = conform(kEager + " --budget 1000");
+  const ToolAnswer whole = conform(kEager + " --budget 1000");
   EXPECT_EQ(whole.status, 0) << whole.out;
   EXPECT_FALSE(whole.has("not run")) << whole.out;
 }
@@ -165,7 +165,7 @@ TEST_F(Conform, JudgesAlikeWithSeveralCasesAtATime) {
   // Each case with its result, in the order of the file. Threads of a wrong plugin may meet or not: their results differ.
   const auto verdicts = [&](const std::string &jobs) {
     const std::string json = folder_ / "jobs.json";
-    const Answer a = conform(kWrong + " --jobs " + jobs + " --json=" + json);
+    const ToolAnswer a = conform(kWrong + " --jobs " + jobs + " --json=" + json);
     EXPECT_EQ(a.status, 1) << a.out;
     const std::string text = read_file(json);
     const std::regex row("\"case\": *\"([^\"]+)\", *\"group\": *\"([^\"]+)\", *\"result\": *\"([^\"]+)\"");
@@ -181,7 +181,7 @@ TEST_F(Conform, JudgesAlikeWithSeveralCasesAtATime) {
 }
 
 TEST_F(Conform, RunsInOneProcess) {
-  const Answer a = conform(kEager + " --only S-6/ --in-process -v");
+  const ToolAnswer a = conform(kEager + " --only S-6/ --in-process -v");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("conforms: eager ")) << a.out;
 }

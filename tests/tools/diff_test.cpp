@@ -11,7 +11,7 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::PlantedRun;
+using consort_test::ToolAnswer, consort_test::PlantedRun;
 using Json = nlohmann::json;
 
 class Runs : public consort_test::Tools {
@@ -22,7 +22,7 @@ class Runs : public consort_test::Tools {
     return path;
   }
   Json json(const std::string &command) const {
-    const Answer a = run(command + " --json");
+    const ToolAnswer a = run(command + " --json");
     EXPECT_EQ(a.status, 0) << a.out;
     return Json::parse(a.out, nullptr, false);
   }
@@ -57,7 +57,7 @@ TEST_F(Runs, ASlowerCodeletIsTheCause) {
   EXPECT_EQ(top["mean_ns"], Json::array({50000, 80000}));
   EXPECT_EQ(top["tasks"], Json::array({80, 80}));
   EXPECT_NEAR(top["ns"].get<double>(), 20 * 30000, 1000);
-  const Answer text = run("diff " + first + " " + second);
+  const ToolAnswer text = run("diff " + first + " " + second);
   EXPECT_TRUE(text.has("work on cpu takes longer: 50 us -> 80 us")) << text.out;
   EXPECT_TRUE(text.has("longer by")) << text.out;
   EXPECT_TRUE(run("diff " + second + " " + first).has("work on cpu takes less time: 80 us -> 50 us"));
@@ -147,7 +147,7 @@ TEST_F(Runs, WhyTellsWhatATaskWaitedFor) {
   EXPECT_EQ(j["places"][0]["busy_until_ns"], nullptr);
   EXPECT_EQ(j["data"][0]["writer"], "100000000");
   EXPECT_EQ(json("why " + path + " " + j["task"].get<std::string>()), j) << "its number says the same";
-  const Answer text = run("why " + path + " use");
+  const ToolAnswer text = run("why " + path + " use");
   EXPECT_TRUE(text.has("when task 100000000 (make on cpu0) had ended: both use datum 100 (64.0 KiB)")) << text.out;
   EXPECT_TRUE(text.has("cpu1 ran 1 other task")) << text.out;
   EXPECT_TRUE(text.has("cpu0 would have taken 50 us; it was free.")) << text.out;
@@ -180,7 +180,7 @@ TEST_F(Runs, WrongCallsAreRefused) {
 TEST_F(Runs, WithoutAGraphWhyTellsThePlace) {
   std::ofstream(folder_ / "t") << "consort trace 1\nclock\treal\nscheduler\tdm\nworker\t0\tcpu0\tcpu\nspace\t0\tram\ncodelet\t0\tk\n"
                                   "run\t0\t2000\t4000\t0\ta1\t0\t1500\t0\ndecision\t1000\ta1\t0\t1500\t3500\nend\t0\n";
-  const Answer a = run("why " + folder_ / "t" + " a1");
+  const ToolAnswer a = run("why " + folder_ / "t" + " a1");
   EXPECT_EQ(a.status, 0);
   EXPECT_TRUE(a.has("dm placed it on cpu0")) << a.out;
   EXPECT_TRUE(a.has("500 ns later")) << a.out;

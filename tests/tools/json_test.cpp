@@ -9,14 +9,14 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 using Json = nlohmann::json;
 
 class JsonTool : public consort_test::Tools {
  protected:
   // Standard output alone.
   Json object(const std::string &command, int status = 0) const {
-    const Answer a = run(command + " --json");
+    const ToolAnswer a = run(command + " --json");
     EXPECT_EQ(a.status, status) << command << a.out;
     Json j = Json::parse(a.out, nullptr, false);
     EXPECT_TRUE(j.is_object()) << command << ": " << a.out;
@@ -146,7 +146,7 @@ TEST_F(JsonTool, NamesWrittenFiles) {
   for (const Json &file : made["files"]) EXPECT_TRUE(std::filesystem::exists(file.get<std::string>())) << file;
   EXPECT_NE(made["next"].get<std::string>().find("ctest"), std::string::npos);
   std::ofstream(folder_ / "platforms.json") << R"({"platforms": {"m": {"workers": {"cpu": 2}}}})";
-  const Answer refused = run("machine import " + folder_ / "platforms.json none --json");
+  const ToolAnswer refused = run("machine import " + folder_ / "platforms.json none --json");
   EXPECT_EQ(refused.status, 1);
   EXPECT_TRUE(refused.has("has no platform \"none\"")) << refused.out;
 }
@@ -186,7 +186,7 @@ TEST_F(JsonTool, EveryDataCommandHasJson) {
   while (!open.empty()) {
     const std::string command = open.back();
     open.pop_back();
-    const Answer help = run(command + " --help");
+    const ToolAnswer help = run(command + " --help");
     ASSERT_EQ(help.status, 0) << command << help.out;
     const std::vector<std::string> inner = below(help.out);
     for (const std::string &name : inner) open.push_back(command + " " + name);
@@ -200,7 +200,7 @@ TEST_F(JsonTool, EveryDataCommandHasJson) {
 }
 
 TEST_F(JsonTool, ErrorsAreLinesOnStderr) {
-  const Answer a = run("config --json --set windw=3 2>/dev/null");
+  const ToolAnswer a = run("config --json --set windw=3 2>/dev/null");
   EXPECT_EQ(a.status, 1);
   EXPECT_EQ(run("topo --json --set scheduler=nosuch").out.find("consort: code: scheduler"), 0u);
 }

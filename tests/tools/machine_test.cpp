@@ -4,7 +4,7 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 
 constexpr char kPlatforms[] = R"({
  "overheads_us": {"gpu_task_queue": 10, "gpu_transfer_queue": 11, "gpu_malloc": 175, "gpu_free": 750,
@@ -46,9 +46,9 @@ class MachineImport : public consort_test::Tools {
 
 TEST_F(MachineImport, WritesAMachineFile) {
   const std::string toml = folder_ / "small.toml";
-  const Answer a = run("machine import " + json() + " small --operands qr=5 -o " + toml);
+  const ToolAnswer a = run("machine import " + json() + " small --operands qr=5 -o " + toml);
   EXPECT_EQ(a.status, 0) << a.out;
-  Answer text;
+  ToolAnswer text;
   text.out = read_file(toml);
   for (const char *part : {"submit = \"1us\"\ntask = \"2us\"\nfetch = \"0.5us\"\nlaunch = \"10us\"\ncopy = \"11us\"\nalloc = \"175us\"\n",
                            "class = \"cpu\"\nunits = 3\n", "name = \"gpu0\"\nclass = \"gpu\"\nunits = 1\ndepth = 2\nmemory = 1073741824\n",
@@ -56,13 +56,13 @@ TEST_F(MachineImport, WritesAMachineFile) {
                            "set = \"lu_single\"\ncodelet = \"gemm\"\ndevice = \"gpu0\"\n1200 = \"3.5us\"  # 10\n4800 = \"28us\"  # 20\n",
                            "set = \"lu_double\"\ncodelet = \"qr\"\nclass = \"cpu\"\n4000 = \"7us\"  # 10\n"})
     EXPECT_TRUE(text.has(part)) << part << "\nis not in\n" << text.out;
-  const Answer topo = run("--set drivers=sim --set time=virtual --set sim.machine=" + toml + " topo --table");
+  const ToolAnswer topo = run("--set drivers=sim --set time=virtual --set sim.machine=" + toml + " topo --table");
   EXPECT_EQ(topo.status, 0) << topo.out;
   for (const char *part : {"gpu0:ram", "1.0 GiB", "10000 ns", "11000 ns", "5.0", "6.0"}) EXPECT_TRUE(topo.has(part)) << part << "\n" << topo.out;
 }
 
 TEST_F(MachineImport, UsesMatricesWithoutRoutes) {
-  const Answer a = run("machine import " + json() + " plain");
+  const ToolAnswer a = run("machine import " + json() + " plain");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("units = 2\n")) << "each accelerator has a core: " << a.out;
   EXPECT_TRUE(a.has("from = \"cuda0\"\nto = \"cuda1\"\nbandwidth = 3000000000\nlatency = \"20us\"\nboth = false\n")) << a.out;
@@ -71,7 +71,7 @@ TEST_F(MachineImport, UsesMatricesWithoutRoutes) {
 
 TEST_F(MachineImport, RefusesBadFiles) {
   const auto says = [&](const std::string &file, const std::string &name, const char *what) {
-    const Answer a = run("machine import " + file + " " + name + " --operands qr=1");
+    const ToolAnswer a = run("machine import " + file + " " + name + " --operands qr=1");
     EXPECT_EQ(a.status, 1) << a.out;
     EXPECT_TRUE(a.has(what)) << a.out;
   };
@@ -89,7 +89,7 @@ TEST_F(MachineImport, RefusesBadFiles) {
   says(json_with(", \"GPU0->RAM\": [\"GPU0-RAM\", \"Host\"]", ""), "small", "routes: none from gpu0 to host");
   says(json_with("\"ngpus\": 1", "\"ngpus\": 2"), "small", "ngpus: is 2, but starpu_workers has 1");
   says(json_with("\"gpu_mem_bytes\": 1073741824,", ""), "small", "has no \"gpu_mem_bytes\"");
-  const Answer unknown = run("machine import " + json() + " small");
+  const ToolAnswer unknown = run("machine import " + json() + " small");
   EXPECT_EQ(unknown.status, 1);
   EXPECT_TRUE(unknown.has("lu_double.10.qr: its number of tiles is unknown; give --operands qr=N")) << unknown.out;
   EXPECT_EQ(run("machine import " + json() + " small --operands qr").status, 1);
@@ -99,7 +99,7 @@ TEST_F(MachineImport, RefusesBadFiles) {
 // A key that the import does not know would be dropped, and the machine would be another one.
 TEST_F(MachineImport, RefusesUnknownKeysByName) {
   const auto says = [&](const std::string &from, const std::string &to, const char *what) {
-    const Answer a = run("machine import " + json_with(from, to) + " small --operands qr=1");
+    const ToolAnswer a = run("machine import " + json_with(from, to) + " small --operands qr=1");
     EXPECT_EQ(a.status, 1) << a.out;
     EXPECT_TRUE(a.has(what)) << a.out;
   };

@@ -5,7 +5,7 @@
 namespace {
 
 using consort::StoredModel;
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 
 class ModelTool : public consort_test::Tools {
  protected:
@@ -23,13 +23,13 @@ class ModelTool : public consort_test::Tools {
     const auto r = consort::file_of(m, folder_.path()).write(m.body());
     EXPECT_TRUE(r);
   }
-  Answer model_command(const std::string &arguments) const {
+  ToolAnswer model_command(const std::string &arguments) const {
     return run("model " + arguments + " --set model_folder=" + folder_.path());
   }
 };
 
 TEST_F(ModelTool, ListsNoModels) {
-  const Answer a = model_command("list");
+  const ToolAnswer a = model_command("list");
   EXPECT_EQ(a.status, 0);
   EXPECT_TRUE(a.has("no model is stored")) << a.out;
 }
@@ -40,29 +40,29 @@ TEST_F(ModelTool, ListsAndShows) {
   far.machine = "elsewhere x86_64";
   far.what = 1;
   keep(far);
-  const Answer list = model_command("list");
+  const ToolAnswer list = model_command("list");
   EXPECT_EQ(list.status, 0);
   for (const char *part : {"gemm", "time", "potrf", "energy", "of another machine: elsewhere x86_64", "36"})
     EXPECT_TRUE(list.has(part)) << part << "\nis not in\n" << list.out;
-  const Answer show = model_command("show gemm");
+  const ToolAnswer show = model_command("show gemm");
   EXPECT_EQ(show.status, 0);
   for (const char *part : {"time of \"gemm\" on this machine", "cpu/x<y>", "plain", "0000000000000007", "1000", "1 ms", "100 ms", "gpu/9", "50 us", "fast"})
     EXPECT_TRUE(show.has(part)) << part << "\nis not in\n" << show.out;
-  const Answer none = model_command("show gem");
+  const ToolAnswer none = model_command("show gem");
   EXPECT_EQ(none.status, 1);
   EXPECT_TRUE(none.has("no model of \"gem\" is stored (did you mean \"gemm\"?)")) << none.out;
 }
 
 TEST_F(ModelTool, ChecksStoredModels) {
   keep(model("gemm"));
-  const Answer good = model_command("check");
+  const ToolAnswer good = model_command("check");
   EXPECT_EQ(good.status, 0) << good.out;
   EXPECT_TRUE(good.has("1 models, 3 sizes: all plausible")) << good.out;
   StoredModel wild = model("wild");
   wild.cells = {{"cpu", "cpu/x", 0, 7, 1000, 12, 0, {1, 900, 2, 1000, 500}}, {"cpu", "cpu/x", 0, 8, 2000, 12, 9, {5, 5, 5, 5}}};
   keep(wild);
   std::ofstream(folder_ / "broken.txt") << "consort models 1\nhalf";
-  const Answer bad = model_command("check");
+  const ToolAnswer bad = model_command("check");
   EXPECT_EQ(bad.status, 1);
   for (const char *part : {"broken.txt: it is cut short", "\"wild\" on cpu/x, 1000 bytes: its measurements differ by more than half",
                            "2000 bytes: more than a quarter", "calibrate = \"drop\""})
@@ -72,15 +72,15 @@ TEST_F(ModelTool, ChecksStoredModels) {
 TEST_F(ModelTool, PlotsSvg) {
   keep(model("gemm"));
   const std::string svg = folder_ / "gemm.svg";
-  const Answer a = model_command("plot gemm -o " + svg);
+  const ToolAnswer a = model_command("plot gemm -o " + svg);
   EXPECT_EQ(a.status, 0) << a.out;
-  Answer text;
+  ToolAnswer text;
   text.out = read_file(svg);
   for (const char *part : {"<svg ", "</svg>", "gemm: time by bytes of data", "cpu/x&lt;y&gt;, plain", "gpu/9, fast", "1 ms"})
     EXPECT_TRUE(text.has(part)) << part << "\nis not in\n" << text.out;
   EXPECT_FALSE(text.has("nan"));
   EXPECT_FALSE(text.has("inf"));
-  const Answer nowhere = model_command("plot gemm -o " + folder_ / "no/such/folder.svg");
+  const ToolAnswer nowhere = model_command("plot gemm -o " + folder_ / "no/such/folder.svg");
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_TRUE(nowhere.has("cannot write")) << nowhere.out;
 }
@@ -89,7 +89,7 @@ TEST_F(ModelTool, PlotsSvg) {
 TEST_F(ModelTool, PlotsPng) {
   keep(model("gemm"));
   const std::string png = folder_ / "gemm.png";
-  const Answer a = model_command("plot gemm -o " + png);
+  const ToolAnswer a = model_command("plot gemm -o " + png);
   if (a.status == 1 && a.has("a picture needs librsvg (Debian: librsvg2-2)")) {
     EXPECT_FALSE(std::filesystem::exists(png));
     GTEST_SKIP() << a.out;
@@ -105,7 +105,7 @@ TEST_F(ModelTool, PlotsPng) {
   };
   EXPECT_EQ(word(16), 960u);
   EXPECT_EQ(word(20), 480u);
-  const Answer nowhere = model_command("plot gemm -o " + folder_ / "no/such/folder.png");
+  const ToolAnswer nowhere = model_command("plot gemm -o " + folder_ / "no/such/folder.png");
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_TRUE(nowhere.has("cannot write " + folder_ / "no/such/folder.png")) << nowhere.out;
 }
@@ -117,11 +117,11 @@ TEST_F(ModelTool, FitsARegression) {
     m.cells.push_back({"cpu", "cpu/x", 0, i, 1000 * i, 12, 0, {static_cast<float>(2000 * i + 500)}});
   m.cells.push_back({"gpu", "gpu/9", 1, 7, 1000, 12, 1, {5e4f}});
   keep(m);
-  const Answer show = model_command("show gemm --fit linear");
+  const ToolAnswer show = model_command("show gemm --fit linear");
   EXPECT_EQ(show.status, 0) << show.out;
   EXPECT_TRUE(show.has("cpu/x, plain: 2 ns * bytes + 500, through 5 sizes, half of them within 0.0 %")) << show.out;
   EXPECT_TRUE(show.has("gpu/9, fast: no curve: too few sizes")) << show.out;
-  const Answer power = model_command("show gemm --fit power");
+  const ToolAnswer power = model_command("show gemm --fit power");
   EXPECT_TRUE(power.has("ns * bytes^0.8")) << power.out;
   const std::string svg = folder_ / "gemm.svg";
   EXPECT_EQ(model_command("plot gemm --fit power-offset -o " + svg).status, 0);
@@ -142,16 +142,16 @@ TEST_F(ModelTool, ImportsTables) {
                          "performance model for cuda_1\n"
                          "# hash size mean dev n\n"
                          "880805ba 98304 200 0 10\n";
-  const Answer a = model_command("import " + from + " --name lu --class cuda=gpu");
+  const ToolAnswer a = model_command("import " + from + " --name lu --class cuda=gpu");
   ASSERT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("3 sizes of \"lu\"")) << a.out;
-  const Answer show = model_command("show lu");
+  const ToolAnswer show = model_command("show lu");
   for (const char *part : {"273.1 us", "1.47 ms", "1240", "98304", "125 us", "40"})  // two devices are one kind
     EXPECT_TRUE(show.has(part)) << part << "\nis not in\n" << show.out;
   EXPECT_EQ(model_command("check").status, 0);
   const auto bad = [&](const std::string &text, const char *why) {
     std::ofstream(from) << text;
-    const Answer refused = model_command("import " + from + " --name lu");
+    const ToolAnswer refused = model_command("import " + from + " --name lu");
     EXPECT_EQ(refused.status, 1);
     EXPECT_TRUE(refused.has(why)) << why << "\nis not in\n" << refused.out;
   };

@@ -18,7 +18,7 @@ TEST_F(NewPlugin, MakesEveryKindInBothLanguages) {
   for (const char *kind : {"scheduler", "driver", "interface", "transport"})
     for (const char *language : {"c", "cpp"}) {
       const std::string root = folder_ / (std::string(kind) + language);
-      const Answer a = run("new " + std::string(kind) + " my-own_plug --lang " + language + " -o " + root);
+      const ToolAnswer a = run("new " + std::string(kind) + " my-own_plug --lang " + language + " -o " + root);
       ASSERT_EQ(a.status, 0) << a.out;
       EXPECT_TRUE(a.has(root + "/my-own_plug." + language)) << a.out;
       for (const char *file :
@@ -89,7 +89,7 @@ TEST(PolicyComparison, NotesWherePrioritiesHideADifference) {
 }
 
 TEST_F(NewPlugin, DefaultsToCppAndTheNamedFolder) {
-  const Answer a = run("new scheduler mine -o " + (folder_ / "x"));
+  const ToolAnswer a = run("new scheduler mine -o " + (folder_ / "x"));
   ASSERT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(fs::exists(folder_ / "x/mine.cpp"));
   EXPECT_TRUE(a.has("a scheduler in C++")) << a.out;
@@ -99,7 +99,7 @@ TEST_F(NewPlugin, DefaultsToCppAndTheNamedFolder) {
 TEST_F(NewPlugin, RefusalsNameTheRemedy) {
   const std::string where = " -o " + (folder_ / "no");
   const auto refuses = [&](const std::string &words, int status, std::vector<std::string> parts) {
-    const Answer a = run("new " + words + where);
+    const ToolAnswer a = run("new " + words + where);
     EXPECT_EQ(a.status, status) << words << ": " << a.out;
     for (const std::string &part : parts) EXPECT_TRUE(a.has(part)) << words << ": " << a.out;
     EXPECT_FALSE(fs::exists(folder_ / "no")) << words;
@@ -120,7 +120,7 @@ TEST_F(NewPlugin, RefusalsNameTheRemedy) {
 TEST_F(NewPlugin, KeepsExistingFiles) {
   fs::create_directories(folder_ / "there");
   std::ofstream(folder_ / "there/mine") << "mine";
-  const Answer a = run("new driver mine -o " + (folder_ / "there"));
+  const ToolAnswer a = run("new driver mine -o " + (folder_ / "there"));
   EXPECT_EQ(a.status, 1);
   EXPECT_TRUE(a.has("exists already") && a.has("-o")) << a.out;
   EXPECT_EQ(read_file(folder_ / "there/mine"), "mine");

@@ -9,7 +9,7 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::PlantedRun, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::PlantedRun, consort_test::read_file;
 using Json = nlohmann::json;
 
 class Report : public consort_test::Tools {
@@ -20,7 +20,7 @@ class Report : public consort_test::Tools {
     return path;
   }
   Json json(PlantedRun &made) const {
-    const Answer a = run("report " + file(made) + " --json");
+    const ToolAnswer a = run("report " + file(made) + " --json");
     EXPECT_EQ(a.status, 0) << a.out;
     return Json::parse(a.out, nullptr, false);
   }
@@ -355,7 +355,7 @@ TEST_F(Report, AccountsForEachNanosecondOfAWorker) {
                                   "run\t0\t2000\t4000\t0\ta1\t0\t-1\t0\nrun\t1\t6000\t7000\t0\ta2\t0\t500\t0\nrun\t0\t10000\t12000\t0\ta3\t0\t-1\t0\n"
                                   "copy\t0\t1\t4200\t5000\t1024\td1\t0\td\nfetch\t1\t4100\t5000\ta2\nsleep\t0\t4500\t6500\n"
                                   "evict\t1\t8000\td1\t1024\nused\t1\t4100\t1024\t4096\nend\t0\n";
-  const Answer a = run("report " + folder_ / "t" + " --json");
+  const ToolAnswer a = run("report " + folder_ / "t" + " --json");
   ASSERT_EQ(a.status, 0) << a.out;
   const Json j = Json::parse(a.out);
   EXPECT_EQ(j["span_ns"], 10000);
@@ -390,7 +390,7 @@ TEST_F(Report, OrdersTasksOnADatumAndItsParts) {
                                << "datum\te1\t512\t-1\td1\ndatum\te2\t512\t-1\td1\n"
                                   "task\ta1\t0\t0\twd1\t\t1000\ntask\ta2\t0\t0\tue1\t\t1000\ntask\ta3\t0\t0\tue2\t\t1000\ntask\ta4\t0\t0\trd1\t\t1000\nsubmitted\t1000\t0\n"
                                   "run\t0\t1000\t2000\t0\ta1\t0\t-1\t0\nrun\t0\t2000\t5000\t0\ta2\t0\t-1\t0\nrun\t1\t2000\t4000\t0\ta3\t0\t-1\t0\nrun\t1\t5000\t6000\t0\ta4\t0\t-1\t0\nend\t0\n";
-  const Answer a = run("report " + folder_ / "t" + " --json");
+  const ToolAnswer a = run("report " + folder_ / "t" + " --json");
   ASSERT_EQ(a.status, 0) << a.out;
   const Json j = Json::parse(a.out);
   EXPECT_EQ(j["critical_path"]["longest_chain_ns"], 1000 + 3000 + 1000);
@@ -401,7 +401,7 @@ TEST_F(Report, CommutingTasksHaveNoOrder) {
   std::ofstream(folder_ / "t") << kHead
                                << "task\ta1\t0\t0\twd1\t\t1000\ntask\ta2\t0\t0\tcd1\t\t1000\ntask\ta3\t0\t0\tcd1\t\t1000\ntask\ta4\t0\t0\trd1\t\t1000\nsubmitted\t1000\t0\n"
                                   "run\t0\t1000\t2000\t0\ta1\t0\t-1\t0\nrun\t0\t2000\t5000\t0\ta2\t0\t-1\t0\nrun\t1\t2000\t4000\t0\ta3\t0\t-1\t0\nrun\t1\t5000\t6000\t0\ta4\t0\t-1\t0\nend\t0\n";
-  const Answer a = run("report " + folder_ / "t" + " --json");
+  const ToolAnswer a = run("report " + folder_ / "t" + " --json");
   ASSERT_EQ(a.status, 0) << a.out;
   EXPECT_EQ(Json::parse(a.out)["critical_path"]["longest_chain_ns"], 5000);
 }
@@ -409,7 +409,7 @@ TEST_F(Report, CommutingTasksHaveNoOrder) {
 TEST_F(Report, ReadsTracesOfOlderVersions) {
   std::ofstream(folder_ / "t") << "consort trace 1\nclock\treal\nscheduler\teager\nworker\t0\tcpu0\tcpu\nspace\t0\tram\nspace\t1\tcard\ncodelet\t0\twork\n"
                                   "run\t0\t1000\t3000\t0\ta1\t0\t-1\t0\ncopy\t0\t1\t1000\t2000\t64\td1\t0\nend\t3\n";
-  const Answer a = run("report " + folder_ / "t");
+  const ToolAnswer a = run("report " + folder_ / "t");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"1 task, 1 copy in 2 us of real time, scheduler eager", "Nothing conspicuous was found", "CONSORT_TRACE_GRAPH=true", "3 events were dropped"})
     EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
@@ -421,7 +421,7 @@ TEST_F(Report, TextNamesFindingsAndRemedies) {
   const uint32_t k = r.kind("tiny", {{"cpu", 900}});
   r.gap = 500;
   for (uint32_t i = 0; i < 2000; ++i) r.task(k, {}, 1 + i);
-  const Answer a = run("report " + file(r));
+  const ToolAnswer a = run("report " + file(r));
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"1. Tasks are too small (small-tasks)", "A task takes 900 ns on average, and 500 ns pass between two", "> Give a task more work", "Workers were busy"})
     EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
@@ -435,7 +435,7 @@ TEST_F(Report, PageIsOneFileWithoutANetwork) {
   const uint32_t k = r.kind("</script><b>&", {{"cpu", 90000}});
   for (uint32_t i = 0; i < 20; ++i) r.task(k);
   const std::string page = folder_ / "run.html";
-  const Answer a = run("report " + file(r) + " -o " + page);
+  const ToolAnswer a = run("report " + file(r) + " -o " + page);
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("run.html: 20 tasks, 0 findings")) << a.out;
   const std::string text = read_file(page);

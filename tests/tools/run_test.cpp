@@ -5,12 +5,12 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 namespace fs = std::filesystem;
 
 class Run : public consort_test::Tools {
  protected:
-  Answer ranks(const std::string &n, const std::string &script, const std::string &options = {}) const {
+  ToolAnswer ranks(const std::string &n, const std::string &script, const std::string &options = {}) const {
     return run("run -n " + n + " " + options + " -- sh -c '" + script + "'", "TMPDIR=" + (folder_ / "") + " XDG_RUNTIME_DIR=");
   }
   // Nothing of the job is left.
@@ -23,7 +23,7 @@ class Run : public consort_test::Tools {
 
 TEST_F(Run, RanksKnowTheirNumberAndTheFolder) {
   const std::string out = folder_ / "out";
-  const Answer a = ranks("3", "echo $CONSORT_RANK of $CONSORT_RANKS $(stat -c %a $CONSORT_RENDEZVOUS $CONSORT_RENDEZVOUS/secret) "
+  const ToolAnswer a = ranks("3", "echo $CONSORT_RANK of $CONSORT_RANKS $(stat -c %a $CONSORT_RENDEZVOUS $CONSORT_RENDEZVOUS/secret) "
                               "$(wc -c <$CONSORT_RENDEZVOUS/secret) > " + out + "$CONSORT_RANK");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_EQ(a.out, "");
@@ -33,12 +33,12 @@ TEST_F(Run, RanksKnowTheirNumberAndTheFolder) {
 
 TEST_F(Run, StandardInputIsOfTheFirstRank) {
   std::ofstream(folder_ / "in") << "hello\n";
-  const Answer a = run("run -n 2 -- sh -c 'read x; echo \"$CONSORT_RANK:$x\"' <" + (folder_ / "in") + " | sort");
+  const ToolAnswer a = run("run -n 2 -- sh -c 'read x; echo \"$CONSORT_RANK:$x\"' <" + (folder_ / "in") + " | sort");
   EXPECT_EQ(a.out, "0:hello\n1:\n");
 }
 
 TEST_F(Run, StatusIsThatOfTheFirstRankThatFailed) {
-  const Answer a = ranks("3", "test $CONSORT_RANK = 1 && exit 7; test $CONSORT_RANK = 2 && while [ ! -e $CONSORT_RENDEZVOUS/1.ended ]; "
+  const ToolAnswer a = ranks("3", "test $CONSORT_RANK = 1 && exit 7; test $CONSORT_RANK = 2 && while [ ! -e $CONSORT_RENDEZVOUS/1.ended ]; "
                               "do sleep 0.01; done; test $CONSORT_RANK != 2 || exit 9");
   EXPECT_EQ(a.status, 7) << a.out;
   EXPECT_TRUE(a.has("consort: rank 1 of 3 on host ")) << a.out;
@@ -48,7 +48,7 @@ TEST_F(Run, StatusIsThatOfTheFirstRankThatFailed) {
 }
 
 TEST_F(Run, KilledRankIsNamedWithItsSignal) {
-  const Answer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; exit 0");
+  const ToolAnswer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; exit 0");
   EXPECT_EQ(a.status, 128 + SIGKILL) << a.out;
   EXPECT_TRUE(a.has("was killed by signal 9 (SIGKILL)")) << a.out;
 }
@@ -59,7 +59,7 @@ TEST_F(Run, KilledJobStartsAgain) {
   const std::string script = "test $CONSORT_RANK = 1 && echo $CONSORT_CHECKPOINT >> " + turns + "; touch " + turns + "; "
                              "test $CONSORT_RANK = 1 && test $(wc -l < " + turns + ") -lt 3 && kill -9 $$; "
                              "while [ $(wc -l < " + turns + ") -lt 3 ]; do sleep 0.01; done";
-  const Answer a = ranks("2", script, "--restarts 5 --checkpoint " + kept);
+  const ToolAnswer a = ranks("2", script, "--restarts 5 --checkpoint " + kept);
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("consort: rank 1 of 2 on host ") && a.has("was killed by signal 9 (SIGKILL)")) << a.out;
   EXPECT_TRUE(a.has("consort: the job starts again (restart 1 of 5)")) << a.out;
@@ -68,26 +68,26 @@ TEST_F(Run, KilledJobStartsAgain) {
 }
 
 TEST_F(Run, RestartsAreCounted) {
-  const Answer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; exec sleep 1", "--restarts 2 --checkpoint x");
+  const ToolAnswer a = ranks("2", "test $CONSORT_RANK = 1 && kill -9 $$; exec sleep 1", "--restarts 2 --checkpoint x");
   EXPECT_EQ(a.status, 128 + SIGKILL) << a.out;
   EXPECT_TRUE(a.has("(restart 2 of 2)")) << a.out;
   EXPECT_FALSE(a.has("(restart 3")) << a.out;
 }
 
 TEST_F(Run, ErrorsAndOwnEndsDoNotStartItAgain) {
-  const Answer error = ranks("2", "exit 7", "--restarts 2 --checkpoint x");
+  const ToolAnswer error = ranks("2", "exit 7", "--restarts 2 --checkpoint x");
   EXPECT_EQ(error.status, 7) << error.out;
   EXPECT_FALSE(error.has("starts again")) << error.out;
-  const Answer told = ranks("1", "kill -TERM $PPID; exec sleep 10", "--restarts 2 --checkpoint x");
+  const ToolAnswer told = ranks("1", "kill -TERM $PPID; exec sleep 10", "--restarts 2 --checkpoint x");
   EXPECT_EQ(told.status, 128 + SIGTERM) << told.out;
   EXPECT_FALSE(told.has("starts again")) << told.out;
-  const Answer wrong = run("run -n 2 --restarts 2 -- true");
+  const ToolAnswer wrong = run("run -n 2 --restarts 2 -- true");
   EXPECT_EQ(wrong.status, 2) << wrong.out;
   EXPECT_TRUE(wrong.has("--checkpoint")) << wrong.out;
 }
 
 TEST_F(Run, SignalReachesAllRanks) {
-  const Answer a = ranks("2", "trap \"exit 5\" TERM; test $CONSORT_RANK = 1 && : > $CONSORT_RENDEZVOUS/up; "
+  const ToolAnswer a = ranks("2", "trap \"exit 5\" TERM; test $CONSORT_RANK = 1 && : > $CONSORT_RENDEZVOUS/up; "
                               "while [ ! -e $CONSORT_RENDEZVOUS/up ]; do sleep 0.01; done; "
                               "test $CONSORT_RANK = 0 && kill -TERM $PPID; while :; do sleep 0.01; done");
   EXPECT_EQ(a.status, 5) << a.out;
@@ -96,26 +96,26 @@ TEST_F(Run, SignalReachesAllRanks) {
 }
 
 TEST_F(Run, RankMayAskForTheEndOfTheJob) {
-  const Answer a = ranks("2", "test $CONSORT_RANK = 0 && echo no sense > $CONSORT_RENDEZVOUS/x && "
+  const ToolAnswer a = ranks("2", "test $CONSORT_RANK = 0 && echo no sense > $CONSORT_RENDEZVOUS/x && "
                               "mv $CONSORT_RENDEZVOUS/x $CONSORT_RENDEZVOUS/abort; while :; do sleep 0.01; done");
   EXPECT_EQ(a.status, 1) << a.out;
   EXPECT_TRUE(a.has("the job is ended: no sense")) << a.out;
 }
 
 TEST_F(Run, ProgramThatIsMissing) {
-  const Answer a = run("run -n 2 -- /no/such/program");
+  const ToolAnswer a = run("run -n 2 -- /no/such/program");
   EXPECT_EQ(a.status, 127) << a.out;
   EXPECT_TRUE(a.has("/no/such/program: No such file")) << a.out;
 }
 
 TEST_F(Run, RanksHaveSharesOfTheCores) {
-  const Answer all = run("run -n 1 -- nproc"), many = run("run -n 2 --unbound -- nproc"), one = run("run -n 64 -- nproc | sort -u");
+  const ToolAnswer all = run("run -n 1 -- nproc"), many = run("run -n 2 --unbound -- nproc"), one = run("run -n 64 -- nproc | sort -u");
   EXPECT_EQ(many.out, all.out + all.out);
   EXPECT_EQ(one.out.substr(0, 2), "1\n") << "a rank of 64 has one core, or two where there are 128";
 }
 
 TEST_F(Run, SettingsReachTheRanks) {
-  const Answer a = run("--set sim.usual=1ms --set workers=2 run -n 1 --transport inproc -- env");
+  const ToolAnswer a = run("--set sim.usual=1ms --set workers=2 run -n 1 --transport inproc -- env");
   EXPECT_TRUE(a.has("CONSORT_SIM__USUAL=1ms\n") && a.has("CONSORT_WORKERS=2\n") && a.has("CONSORT_TRANSPORT=inproc\n")) << a.out;
 }
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 namespace fs = std::filesystem;
 
 constexpr int kChains = 6, kLinks = 10;
@@ -80,7 +80,7 @@ class SimTool : public consort_test::Tools {
                                "[[kernel]]\nset = \"a\"\ncodelet = \"add\"\n1000 = \"1ms\"\n"
                                "[[kernel]]\nset = \"b\"\ncodelet = \"add\"\n1000 = \"2ms\"\n";
   }
-  Answer sim(const std::string &options, const char *mode = "timed") const {
+  ToolAnswer sim(const std::string &options, const char *mode = "timed") const {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe");
     return run("sim --machine " + machine_ + " " + options + " -- " + self + " --gtest_filter=SimProgram.Runs",
                std::string("AS_PROGRAM=") + mode + " CONSORT_PLUGIN_PATH=" CONSORT_PLUGIN_DIR);
@@ -89,25 +89,25 @@ class SimTool : public consort_test::Tools {
 };
 
 // The number behind `before`; -1: there is none.
-double number_behind(const Answer &a, const std::string &before) {
+double number_behind(const ToolAnswer &a, const std::string &before) {
   const size_t at = a.out.find(before);
   return at == a.out.npos ? -1 : std::atof(a.out.c_str() + at + before.size());
 }
 
 TEST_F(SimTool, RunsUnchangedPrograms) {
-  const Answer a = sim("--policy eager");
+  const ToolAnswer a = sim("--policy eager");
   ASSERT_EQ(a.status, 0) << a.out;
   const double time = number_behind(a, "simulated time");
   EXPECT_GE(time, kChains * kLinks * 1e-3 / 3) << "three units: " << a.out;
   EXPECT_LT(time, kChains * kLinks * 1e-3);
   EXPECT_TRUE(a.has("cpu")) << a.out;
   EXPECT_TRUE(a.has("host -> acc")) << a.out;
-  const Answer b = sim("--policy eager --kernels b");
+  const ToolAnswer b = sim("--policy eager --kernels b");
   EXPECT_GT(number_behind(b, "simulated time"), 1.5 * time) << b.out;
 }
 
 TEST_F(SimTool, ExecuteRunsTheFunctions) {
-  const Answer a = sim("--execute --policy eager", "executed");
+  const ToolAnswer a = sim("--execute --policy eager", "executed");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("acc -> host")) << "results come home: " << a.out;
 }
@@ -121,7 +121,7 @@ TEST_F(SimTool, ExamplesReportSimulatedTime) {
   const auto demo = [&](const std::string &options) {
     return run("sim --machine " + machine_ + options + " -- " + cholesky + " --n 512 --tile 64");
   };
-  const Answer a = demo("");
+  const ToolAnswer a = demo("");
   ASSERT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("residual        not computed")) << a.out;
   EXPECT_TRUE(a.has("s of the simulated machine")) << a.out;
@@ -129,10 +129,10 @@ TEST_F(SimTool, ExamplesReportSimulatedTime) {
   const size_t share = a.out.find("% of the tasks, ");
   ASSERT_NE(share, a.out.npos) << a.out;
   EXPECT_LE(std::atof(a.out.c_str() + share + 16), 100.01) << a.out;
-  const Answer executed = demo(" --execute");
+  const ToolAnswer executed = demo(" --execute");
   EXPECT_GE(number_behind(executed, "residual"), 0) << executed.out;
   EXPECT_LT(number_behind(executed, "residual"), 1e-3) << executed.out;
-  const Answer other = run("sim --machine " + machine_ + " -- " + axpy);
+  const ToolAnswer other = run("sim --machine " + machine_ + " -- " + axpy);
   EXPECT_EQ(other.status, 0) << other.out;
   EXPECT_TRUE(other.has("simulated: no task was run, so no result is looked at")) << other.out;
   EXPECT_FALSE(other.has("WRONG")) << other.out;
@@ -140,7 +140,7 @@ TEST_F(SimTool, ExamplesReportSimulatedTime) {
 
 // A user's program knows nothing of examples/example.hpp: it compares, finds its results wrong, and ends with 1.
 TEST_F(SimTool, WarnsThatResultsAreNotComputed) {
-  const Answer wrong = sim("", "compares");
+  const ToolAnswer wrong = sim("", "compares");
   EXPECT_EQ(wrong.status, 1) << wrong.out;
   EXPECT_TRUE(wrong.has("results         not computed")) << wrong.out;
   EXPECT_TRUE(wrong.has(" ended with status 1: it may check results, which are not computed without --execute")) << wrong.out;
@@ -149,7 +149,7 @@ TEST_F(SimTool, WarnsThatResultsAreNotComputed) {
 }
 
 TEST_F(SimTool, ReportIsAJsonObjectAfterTheProgramsOutput) {
-  const Answer a = sim("--json");
+  const ToolAnswer a = sim("--json");
   ASSERT_EQ(a.status, 0) << a.out;
   const size_t begin = a.out.find("\n{\n");
   ASSERT_NE(begin, a.out.npos) << a.out;
@@ -157,7 +157,7 @@ TEST_F(SimTool, ReportIsAJsonObjectAfterTheProgramsOutput) {
   EXPECT_EQ(object.find("\n}\n") + 3, object.size()) << "nothing follows it: " << object;
   EXPECT_NE(object.find("\"time_ns\": "), object.npos) << object;
   EXPECT_FALSE(a.has("simulated time")) << a.out;
-  const Answer b = sim("--json=" + folder_ / "report.json");
+  const ToolAnswer b = sim("--json=" + folder_ / "report.json");
   EXPECT_TRUE(b.has("simulated time")) << b.out;
   EXPECT_FALSE(b.has("time_ns")) << b.out;
   EXPECT_EQ(read_file(folder_ / "report.json"), object);
@@ -165,7 +165,7 @@ TEST_F(SimTool, ReportIsAJsonObjectAfterTheProgramsOutput) {
 
 TEST_F(SimTool, SameSeedGivesTheSameTrace) {
   const auto trace = [&](const std::string &seed, const char *file) {
-    const Answer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ / file);
+    const ToolAnswer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ / file);
     EXPECT_EQ(a.status, 0) << a.out;
     return read_file(folder_ / file);
   };
@@ -173,7 +173,7 @@ TEST_F(SimTool, SameSeedGivesTheSameTrace) {
   EXPECT_GE(std::count(one.begin(), one.end(), '\n'), kChains * kLinks);
   EXPECT_EQ(one, trace("7", "two"));
   EXPECT_NE(one, trace("8", "three"));
-  const Answer shown = run("trace show " + (folder_ / "one"));
+  const ToolAnswer shown = run("trace show " + (folder_ / "one"));
   EXPECT_EQ(shown.status, 0) << shown.out;
   EXPECT_TRUE(shown.has(std::to_string(kChains * kLinks) + " tasks, ")) << shown.out;
   EXPECT_TRUE(shown.has("virtual time, scheduler eager")) << shown.out;
@@ -182,7 +182,7 @@ TEST_F(SimTool, SameSeedGivesTheSameTrace) {
 // Half of its tasks belong to a context of one core and the accelerator, which the other half may not use.
 TEST_F(SimTool, RunsProgramsWithContexts) {
   const auto once = [&](const char *file) {
-    const Answer a = sim("--noise 0.1 --seed 5 --policy eager --trace " + folder_ / file, "contexts");
+    const ToolAnswer a = sim("--noise 0.1 --seed 5 --policy eager --trace " + folder_ / file, "contexts");
     EXPECT_EQ(a.status, 0) << a.out;
     return std::pair{number_behind(a, "simulated time"), read_file(folder_ / file)};
   };
@@ -199,14 +199,14 @@ TEST_F(SimTool, SimulatesAnyClass) {
   const std::string host = "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nunits = 1\ndepth = 1\nmemory = \"1G\"\n";
   std::ofstream(machine_) << host << acc;
   for (const char *policy : {"eager", "dmda", "graph-lookahead"}) {
-    const Answer a = sim(std::string("--policy ") + policy);
+    const ToolAnswer a = sim(std::string("--policy ") + policy);
     ASSERT_EQ(a.status, 0) << policy << a.out;
     EXPECT_GE(number_behind(a, "simulated time"), kChains * kLinks * 1e-3 / 3) << a.out;
     EXPECT_LT(number_behind(a, "simulated time"), kChains * kLinks * 1e-3 * 0.8) << policy << a.out;
     EXPECT_TRUE(a.has("host -> ze0")) << a.out;
   }
   std::ofstream(machine_) << "[[device]]\nname = \"host\"\nhost = true\nclass = \"cpu\"\nunits = 0\nmemory = \"1G\"\n" << acc;
-  const Answer alone = sim("--policy dmdas");
+  const ToolAnswer alone = sim("--policy dmdas");
   EXPECT_EQ(alone.status, 0) << alone.out;
   EXPECT_GE(number_behind(alone, "simulated time"), kChains * kLinks * 1e-3 / 2) << alone.out;
   EXPECT_TRUE(alone.has("ze1 -> host")) << alone.out;
@@ -214,15 +214,15 @@ TEST_F(SimTool, SimulatesAnyClass) {
 
 TEST_F(SimTool, RefusesBadInput) {
   EXPECT_TRUE(run("sim --machine " + folder_ / "none.toml -- true").has("none.toml: No such file")) << "a file that is not there";
-  const Answer nothing = run("sim --machine " + machine_ + " -- true");
+  const ToolAnswer nothing = run("sim --machine " + machine_ + " -- true");
   EXPECT_EQ(nothing.status, 1);
   EXPECT_TRUE(nothing.has("nothing was simulated: true started no runtime")) << nothing.out;
-  const Answer absent = run("sim --machine " + machine_ + " -- " + folder_ / "absent");
+  const ToolAnswer absent = run("sim --machine " + machine_ + " -- " + folder_ / "absent");
   EXPECT_EQ(absent.status, 127);
   EXPECT_TRUE(absent.has("absent: No such file")) << absent.out;
   EXPECT_EQ(run("sim --machine " + machine_ + " -- false").status, 1) << "the program's own";
   EXPECT_EQ(run("sim -- true").status, 2);
-  const Answer policy = sim("--policy nosuch");
+  const ToolAnswer policy = sim("--policy nosuch");
   EXPECT_NE(policy.status, 0);
   EXPECT_TRUE(policy.has("nosuch")) << policy.out;
 }

@@ -31,10 +31,10 @@ class SimulatedRanks : public Tools {
 
 TEST_F(SimulatedRanks, ProcessesAndThreadsMakeTheSameTraces) {
   const std::string program = "block_cyclic --n 512 --tile 32";
-  const Answer processes = run(sim("-n 16 --noise 0.1 --trace " + (folder_ / "p"), program));
+  const ToolAnswer processes = run(sim("-n 16 --noise 0.1 --trace " + (folder_ / "p"), program));
   EXPECT_EQ(processes.status, 0) << processes.out;
   EXPECT_TRUE(processes.has("s on 16 ranks")) << processes.out;
-  const Answer threads = run(sim("-n 16 --one-process --noise 0.1 --trace " + (folder_ / "t"), program));
+  const ToolAnswer threads = run(sim("-n 16 --one-process --noise 0.1 --trace " + (folder_ / "t"), program));
   EXPECT_EQ(threads.status, 0) << threads.out;
   const std::string one = traces("p", 16), other = traces("t", 16);
   EXPECT_NE(one.find("\nrun\t"), std::string::npos);
@@ -44,14 +44,14 @@ TEST_F(SimulatedRanks, ProcessesAndThreadsMakeTheSameTraces) {
 
 TEST_F(SimulatedRanks, ResultsAreRightWhenExecuted) {
   for (const char *how : {"-n 4", "-n 7 --one-process"}) {
-    const Answer a = run(sim(std::string(how) + " --execute", "block_cyclic --n 128"));
+    const ToolAnswer a = run(sim(std::string(how) + " --execute", "block_cyclic --n 128"));
     EXPECT_EQ(a.status, 0) << a.out;
     EXPECT_TRUE(a.has("largest error")) << a.out;
   }
 }
 
 TEST_F(SimulatedRanks, ManyRanksRunInOneProcess) {
-  const Answer a = run(sim("-n 100 --one-process --json", "block_cyclic --n 640"));
+  const ToolAnswer a = run(sim("-n 100 --one-process --json", "block_cyclic --n 640"));
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("\"ranks\": 100")) << a.out;
   EXPECT_TRUE(a.has("switches-of-4-up")) << a.out;
@@ -63,7 +63,7 @@ TEST_F(SimulatedRanks, KilledRankEndsTheJob) {
     // nap: 1 s into some 10 s of work; if it came later, the job would have ended well
     const std::string program = "sh -c '" CONSORT_BIN_DIR "/block_cyclic --n 65536 --tile 512 & p=$!; [ $CONSORT_RANK = " + std::string(victim) +
                                 " ] && { sleep 1; kill -9 $p; }; wait $p'";
-    const Answer a = run("sim --machine " + machine_ + " -n 4 -- " + program);
+    const ToolAnswer a = run("sim --machine " + machine_ + " -n 4 -- " + program);
     EXPECT_NE(a.status, 0) << a.out;
     EXPECT_TRUE(a.has(std::string("rank ") + victim + " of 4 on host")) << a.out;
     EXPECT_TRUE(a.has("is lost") || a.has("has left the job, or has ended")) << a.out;  // as another rank says it
@@ -71,16 +71,16 @@ TEST_F(SimulatedRanks, KilledRankEndsTheJob) {
 }
 
 TEST_F(SimulatedRanks, WhatCannotBeIsRefused) {
-  const Answer many = run(sim("-n 65", "block_cyclic"));
+  const ToolAnswer many = run(sim("-n 65", "block_cyclic"));
   EXPECT_NE(many.status, 0);
   EXPECT_TRUE(many.has("65 ranks are too many processes for one clock: 64 at most")) << many.out;
-  const Answer lone = run(sim("--one-process", "block_cyclic"));
+  const ToolAnswer lone = run(sim("--one-process", "block_cyclic"));
   EXPECT_TRUE(lone.has("--one-process is for several ranks")) << lone.out;
-  const Answer other = run(sim("-n 2 --one-process", "ring"));
+  const ToolAnswer other = run(sim("-n 2 --one-process", "ring"));
   EXPECT_NE(other.status, 0);
   EXPECT_TRUE(other.has("give the rank as a function by consort_rank_main()")) << other.out;
   std::ofstream(machine_) << "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nmemory = \"4G\"\n";
-  const Answer none = run(sim("-n 2", "block_cyclic"));
+  const ToolAnswer none = run(sim("-n 2", "block_cyclic"));
   EXPECT_NE(none.status, 0);
   EXPECT_TRUE(none.has("has no [network]")) << none.out;
 }

@@ -3,12 +3,12 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 
 class TerminalOutput : public consort_test::Tools {};
 
 TEST_F(TerminalOutput, TopoPrintsCachesMemoriesAndCores) {
-  const Answer a = run("topo --set 'cpu.topology=package:2 numa:1 l3:1 l2:2 core:1 pu:2'");
+  const ToolAnswer a = run("topo --set 'cpu.topology=package:2 numa:1 l3:1 l2:2 core:1 pu:2'");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"machine of cpu.topology \"package:2 numa:1 l3:1 l2:2 core:1 pu:2\": 4 cores, 8 hardware threads\n", "units, bound to no core of a given machine\n├─ unit 0 cpu0 on space 0\n", "├─ package 0\n", "└─ package 1\n", "NUMA node 0 1.0 GiB: space 0 ram\n",
                            "NUMA node 1 1.0 GiB: space 1 ram:1\n", "L3 ", "L2 4.0 MiB + core 0 (os cpu 0,1)", "core 3 (os cpu 6,7)",
@@ -19,7 +19,7 @@ TEST_F(TerminalOutput, TopoPrintsCachesMemoriesAndCores) {
 }
 
 TEST_F(TerminalOutput, TopoPrintsDevices) {
-  const Answer a = run("topo --set drivers=cpu,sim --set sim.devices=2 --set workers=1");
+  const ToolAnswer a = run("topo --set drivers=cpu,sim --set sim.devices=2 --set workers=1");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"worker cpu0", "devices\n├─ space 1 sim0:ram of driver sim: 1.0 GiB", "gpu1 (class gpu, sim/gpu)", "0 ram → 2 sim1:ram: 12.0 GB/s, 10.0 us (driver sim declares it)"})
     EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
@@ -27,7 +27,7 @@ TEST_F(TerminalOutput, TopoPrintsDevices) {
 
 TEST_F(TerminalOutput, TopoWritesSvg) {
   const std::string svg = folder_ / "m.svg";
-  const Answer a = run("topo --svg " + svg + " --set drivers=cpu,sim --set sim.devices=2");
+  const ToolAnswer a = run("topo --svg " + svg + " --set drivers=cpu,sim --set sim.devices=2");
   EXPECT_EQ(a.status, 0) << a.out;
   const std::string s = read_file(svg);
   EXPECT_EQ(s.find("<svg "), 0u);
@@ -40,12 +40,12 @@ TEST_F(TerminalOutput, TopoWritesSvg) {
 }
 
 TEST_F(TerminalOutput, DoctorListsPresentAndMissingParts) {
-  const Answer a = run("doctor");
+  const ToolAnswer a = run("doctor");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"machine\n", "cores", "memory", "limits\n", "membarrier", "plugins\n", "schedulers", "devices\n", "space ram", "libraries\n", "OpenCL"})
     EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
   EXPECT_TRUE(run("doctor", "PATH=/nowhere").has("apt-get install")) << "no compiler there";
-  const Answer bad = run("doctor --set scheduler=nosuch");
+  const ToolAnswer bad = run("doctor --set scheduler=nosuch");
   EXPECT_EQ(bad.status, 1);
   EXPECT_TRUE(bad.has("!!") && bad.has("nosuch")) << bad.out;
 }
@@ -68,7 +68,7 @@ TEST_F(TerminalOutput, ProgressNeedsATerminal) {
   std::filesystem::copy_file(CONSORT_TEST_PLUGIN_DIR "/loader/deadly_sleep.so", folder_ / "deadly_sleep.so");
   const std::string environment = "CONSORT_PLUGIN_PATH=" + folder_.path();
   if (std::system("command -v script >/dev/null") != 0) GTEST_SKIP() << "no terminal to be had";
-  const Answer a = run("--version >/dev/null; " + environment + " TERM=xterm script -qec '" CONSORT_BIN_DIR "/consort why-not deadly_sleep' /dev/null");
+  const ToolAnswer a = run("--version >/dev/null; " + environment + " TERM=xterm script -qec '" CONSORT_BIN_DIR "/consort why-not deadly_sleep' /dev/null");
   EXPECT_TRUE(a.has("\r\x1b[Kconsort: starting a runtime to query it (1 s)")) << a.out;
   const size_t last = a.out.rfind("\r\x1b[K"), answer = a.out.find("is not used");
   EXPECT_TRUE(last != a.out.npos && answer != a.out.npos && last < answer) << "it is gone before the answer: " << a.out;
@@ -85,7 +85,7 @@ TEST_F(TerminalOutput, ErrorsHaveOneForm) {
                {"trace show /no/such", "consort: /no/such cannot be read: No such file or directory\n", 1},
                {"model show nothing --set model_folder=/nowhere", "consort: no model of \"nothing\" is stored", 1}};
   for (const auto &c : cases) {
-    const Answer a = run(c.arguments);
+    const ToolAnswer a = run(c.arguments);
     EXPECT_EQ(a.status, c.status) << c.arguments << a.out;
     EXPECT_EQ(a.out.find(c.text), 0u) << c.arguments << "\n" << a.out;
     EXPECT_EQ(a.out.find('\n'), a.out.size() - 1) << "one line: " << a.out;

@@ -13,12 +13,12 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::ToolAnswer;
 using consort_test::read_file;
 using consort_test::Tools;
 
 TEST_F(Tools, PluginsListsAll) {
-  const Answer a = run("plugins");
+  const ToolAnswer a = run("plugins");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_EQ(a.out.find("KIND "), 0u);
   for (const char *name : {"cpu", "vector", "matrix", "lws", "prio", "eager", "ws", "random", "dm",
@@ -27,7 +27,7 @@ TEST_F(Tools, PluginsListsAll) {
 }
 
 TEST_F(Tools, PluginsVerboseListsParameters) {
-  const Answer a = run("plugins -v");
+  const ToolAnswer a = run("plugins -v");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("lws.depth = ")) << a.out;
   EXPECT_TRUE(a.has("host ABI 0.")) << a.out;
@@ -40,18 +40,18 @@ TEST_F(Tools, PluginsExplainsUnusedPlugins) {
                                folder_ / name + ".so");
   std::ofstream(folder_ / "cut.so") << "\x7f" "ELF";
   const std::string path = "CONSORT_PLUGIN_PATH=" + folder_.path();
-  const Answer a = run("plugins", path);
+  const ToolAnswer a = run("plugins", path);
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("good 1.10.0 (" + folder_ / "good_newer.so) is taken instead of 1.2.0")) << a.out;
   EXPECT_TRUE(a.has(folder_ / "foreign.so has no note of a Consort plugin")) << a.out;
   EXPECT_TRUE(a.has(folder_ / "cut.so is no ELF file")) << a.out;
   EXPECT_FALSE(a.has("has no function table")) << "only its code tells: " << a.out;
-  const Answer v = run("plugins -v", path);
+  const ToolAnswer v = run("plugins -v", path);
   EXPECT_EQ(v.status, 0) << v.out;
   EXPECT_TRUE(v.has("plugin \"bad_no_ops\" (" + folder_ / "bad_no_ops.so) has no function table")) << v.out;
-  const Answer excluded = run("plugins", path + " CONSORT_PLUGINS=^good");
+  const ToolAnswer excluded = run("plugins", path + " CONSORT_PLUGINS=^good");
   EXPECT_TRUE(excluded.has("left out by environment CONSORT_PLUGINS: \"^good\"")) << excluded.out;
-  const Answer missing = run("plugins", path + " CONSORT_PLUGINS=godo");
+  const ToolAnswer missing = run("plugins", path + " CONSORT_PLUGINS=godo");
   EXPECT_EQ(missing.status, 1);
   EXPECT_TRUE(missing.has("consort: environment CONSORT_PLUGINS: plugin \"godo\" not found (did you mean \"good\"?)"))
       << missing.out;
@@ -61,7 +61,7 @@ TEST_F(Tools, PluginsExplainsUnusedPlugins) {
 TEST_F(Tools, ConfigNamesTheOriginOfEachValue) {
   const std::string file = folder_ / "x.toml";
   std::ofstream(file) << "window = 7\n[lws]\ndepth = 100\n";
-  const Answer a = run("config --changed --config " + file + " --set bypass=3", "CONSORT_SPIN_US=9");
+  const ToolAnswer a = run("config --changed --config " + file + " --set bypass=3", "CONSORT_SPIN_US=9");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("window = 7  # file " + file + ":1\n")) << a.out;
   EXPECT_TRUE(a.has("bypass = 3  # code\n")) << a.out;
@@ -75,10 +75,10 @@ TEST_F(Tools, ConfigPrintsAFileThatReadsBack) {
   const std::string file = folder_ / "all.toml";
   const std::string quoted = folder_ / "a \"b\"";
   std::filesystem::create_directory(quoted);
-  const Answer a = run("config --set plugin_path='" + quoted + "' --set seed=18446744073709551615 --set drivers=cpu");
+  const ToolAnswer a = run("config --set plugin_path='" + quoted + "' --set seed=18446744073709551615 --set drivers=cpu");
   EXPECT_EQ(a.status, 0) << a.out;
   std::ofstream(file) << a.out;
-  const Answer b = run("config --config " + file);
+  const ToolAnswer b = run("config --config " + file);
   EXPECT_EQ(b.status, 0) << b.out;
   const auto values = [](const std::string &text) {  // without comments
     std::string kept;
@@ -109,7 +109,7 @@ TEST_F(Tools, BadSettingsAreOneLineAndStatusOne) {
       {"config --set drivers=cpu,cqu", "consort: code: driver \"cqu\" not found (did you mean \"cpu\"?)"},
       {"plugins --config /no/such.toml", "consort: config file \"/no/such.toml\" cannot be read: No such file or directory"}};
   for (const auto &c : cases) {
-    const Answer a = run(c.arguments);
+    const ToolAnswer a = run(c.arguments);
     EXPECT_EQ(a.status, 1) << c.arguments << a.out;
     EXPECT_TRUE(a.has(c.text)) << c.arguments << "\n" << a.out;
   }
@@ -119,7 +119,7 @@ TEST_F(Tools, BadValueInAFileNamesItsLine) {
   const std::string file = folder_ / "x.toml";
   const auto said = [&](const char *text, const char *command, const std::string &part) {
     std::ofstream(file) << text;
-    const Answer a = run(std::string(command) + " --config " + file);
+    const ToolAnswer a = run(std::string(command) + " --config " + file);
     EXPECT_EQ(a.status, 1) << a.out;
     EXPECT_TRUE(a.has("consort: file " + file + part)) << a.out;
   };
@@ -135,11 +135,11 @@ TEST_F(Tools, UnknownCommandSuggestsTheNearest) {
                {"--set window=3 tpo", "consort: \"tpo\" is not a command (did you mean \"topo\"?)"},
                {"help cnfig", "consort: \"cnfig\" is not a command (did you mean \"config\"?)"}};
   for (const auto &c : cases) {
-    const Answer a = run(c.arguments);
+    const ToolAnswer a = run(c.arguments);
     EXPECT_EQ(a.status, 2) << c.arguments;
     EXPECT_EQ(a.out.find(c.text), 0u) << c.arguments << "\n" << a.out;
   }
-  const Answer all = run("help"), one = run("help topo");
+  const ToolAnswer all = run("help"), one = run("help topo");
   EXPECT_EQ(all.status, 0) << all.out;
   for (const char *command : {"plugins", "config", "topo", "why-not", "help"}) EXPECT_TRUE(all.has(command)) << all.out;
   EXPECT_EQ(one.status, 0) << one.out;
@@ -153,28 +153,28 @@ TEST_F(Tools, WrongUseIsStatusTwo) {
   EXPECT_EQ(run("plugins --nothing").status, 2);
   EXPECT_EQ(run("plugins --set x").status, 2);
   EXPECT_EQ(run("--help").status, 0);
-  const Answer version = run("--version");
+  const ToolAnswer version = run("--version");
   EXPECT_EQ(version.status, 0);
   EXPECT_EQ(version.out, "consort " CONSORT_VERSION "\n");
 }
 
 TEST_F(Tools, SchedExplainNamesTheChoiceAndItsReason) {
-  const Answer alike = run("sched explain --set 'cpu.topology=core:3 pu:1' --set drivers=cpu");
+  const ToolAnswer alike = run("sched explain --set 'cpu.topology=core:3 pu:1' --set drivers=cpu");
   EXPECT_EQ(alike.status, 0) << alike.out;
   EXPECT_EQ(alike.out.find("scheduler = \"auto\" (default) selects lws: 3 like units\n"), 0u) << alike.out;
   const std::string sim = " --set drivers=sim --set time=virtual --set sim.cores=2 --set sim.devices=1";
-  const Answer unlike = run("sched explain" + sim);
+  const ToolAnswer unlike = run("sched explain" + sim);
   EXPECT_TRUE(unlike.has("selects graph-lookahead: 3 units with memories of their own\n")) << unlike.out;
-  const Answer named = run("sched explain --set scheduler=prio" + sim);
+  const ToolAnswer named = run("sched explain --set scheduler=prio" + sim);
   EXPECT_EQ(named.out, "scheduler = \"prio\" (code) takes all tasks; scheduler = \"auto\" selects one by the machine and the tasks\n");
-  const Answer wrong = run("sched explain --set drivers=cpu --set lws.dpeth=64");
+  const ToolAnswer wrong = run("sched explain --set drivers=cpu --set lws.dpeth=64");
   EXPECT_EQ(wrong.status, 1) << wrong.out;
   EXPECT_TRUE(wrong.has("plugin \"lws\" has no key \"dpeth\"") && wrong.has("did you mean \"depth\"?")) << wrong.out;
   EXPECT_EQ(run("sched").status, 2);
 }
 
 TEST_F(Tools, TopoPrintsSyntheticMachines) {
-  const Answer a = run("topo --table --set 'cpu.topology=numa:2 core:2 pu:1'");
+  const ToolAnswer a = run("topo --table --set 'cpu.topology=numa:2 core:2 pu:1'");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("SPACE ")) << a.out;
   EXPECT_TRUE(a.has("UNIT ")) << a.out;
@@ -182,7 +182,7 @@ TEST_F(Tools, TopoPrintsSyntheticMachines) {
   EXPECT_FALSE(a.has("cpu4")) << a.out;
   EXPECT_TRUE(a.has("0 -> 1")) << a.out;
   EXPECT_TRUE(a.has("1 -> 0")) << a.out;
-  const Answer one = run("topo --table --set workers=1 --set 'cpu.topology=numa:1 core:4 pu:1'");
+  const ToolAnswer one = run("topo --table --set workers=1 --set 'cpu.topology=numa:1 core:4 pu:1'");
   EXPECT_EQ(one.status, 0) << one.out;
   EXPECT_TRUE(one.has("cpu0")) << one.out;
   EXPECT_FALSE(one.has("cpu1")) << "workers speaks for the driver: " << one.out;
@@ -191,7 +191,7 @@ TEST_F(Tools, TopoPrintsSyntheticMachines) {
 TEST_F(Tools, TopoMeasuresLinksOnce) {
   const std::string cache = "XDG_CACHE_HOME=" + folder_ / "cache", machine =
       " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G --set sim.latency=9us";
-  const Answer a = run("topo --links" + machine, cache);
+  const ToolAnswer a = run("topo --links" + machine, cache);
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_EQ(a.out.find("FROM \\ TO"), 0u) << a.out;
   size_t cells = 0;
@@ -203,7 +203,7 @@ TEST_F(Tools, TopoMeasuresLinksOnce) {
   EXPECT_EQ(run("topo --links --measure" + machine, cache).out, a.out);
   for (const auto &f : std::filesystem::directory_iterator(folder_ / "cache/consort/links"))
     std::ofstream(f.path()) << "consort links 1\n";
-  const Answer broken = run("topo --links" + machine, cache);
+  const ToolAnswer broken = run("topo --links" + machine, cache);
   EXPECT_EQ(broken.status, 0);
   EXPECT_TRUE(broken.has("cut short, or was changed: they are measured again")) << broken.out;
   EXPECT_TRUE(broken.has("7.00 GB/s 9.0 us")) << broken.out;
@@ -213,7 +213,7 @@ TEST_F(Tools, TopoMeasuresLinksOnce) {
 TEST_F(Tools, ConcurrentMeasurementsLeaveAWholeFile) {
   const std::string cache = "XDG_CACHE_HOME=" + folder_ / "cache", machine =
       " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G";
-  const Answer a = run("topo --links --measure" + machine + " >" + folder_ / "other & env" + unset_ + " " + cache +
+  const ToolAnswer a = run("topo --links --measure" + machine + " >" + folder_ / "other & env" + unset_ + " " + cache +
                            " " CONSORT_BIN_DIR "/consort topo --links --measure" + machine + "; wait",
                        cache);
   EXPECT_TRUE(a.has("7.00 GB/s")) << a.out;

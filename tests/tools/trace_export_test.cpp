@@ -9,7 +9,7 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::PlantedRun, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::PlantedRun, consort_test::read_file;
 using Json = nlohmann::json;
 
 class TraceExport : public consort_test::Tools {
@@ -30,7 +30,7 @@ class TraceExport : public consort_test::Tools {
     r.write(folder_ / "run.trace");
   }
   std::string exported(const std::string &form) const {
-    const Answer a = run("trace export " + folder_ / "run.trace" + " -o " + folder_ / "out" + " --format " + form);
+    const ToolAnswer a = run("trace export " + folder_ / "run.trace" + " -o " + folder_ / "out" + " --format " + form);
     EXPECT_EQ(a.status, 0) << a.out;
     EXPECT_TRUE(a.has("24 tasks and ")) << a.out;
     return read_file(folder_ / "out");

@@ -4,14 +4,14 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 
 constexpr const char *kHead = "consort trace 1\nclock\treal\nscheduler\tdmda\nworker\t0\tcpu0\tcpu\nworker\t1\tgpu<0>\tgpu\n"
                               "space\t0\tram\nspace\t1\tgpu:ram\ncodelet\t0\tgemm\ncodelet\t2\tgeqrt\n";
 
 class TraceTool : public consort_test::Tools {
  protected:
-  Answer show(const std::string &lines, const std::string &more = "", const std::string &end = "end\t0\n") const {
+  ToolAnswer show(const std::string &lines, const std::string &more = "", const std::string &end = "end\t0\n") const {
     std::ofstream(folder_ / "trace") << kHead << lines << end;
     return run("trace show " + folder_ / "trace" + more);
   }
@@ -26,7 +26,7 @@ constexpr const char *kRuns = "run\t0\t1000000\t3000000\t0\ta1\t0\t1000000\t0\n"
                               "decision\t500000\ta3\t0\t1000000\t11000000\n";
 
 TEST_F(TraceTool, ReportsWorkersAndCodelets) {
-  const Answer a = show(kRuns, " --width 10", "end\t7\n");
+  const ToolAnswer a = show(kRuns, " --width 10", "end\t7\n");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part :
        {"3 tasks, 2 copies in 10 ms of real time, scheduler dmda", "20.0 %  gg........", "80.0 %  e..ggggggg", "g gemm   e geqrt",
@@ -39,7 +39,7 @@ TEST_F(TraceTool, ReportsWorkersAndCodelets) {
 TEST_F(TraceTool, ReportsEnergy) {  // POW-04
   const std::string graph = "kind\t0\tgemm\tab\t8\ntime\t0\t0\t5\nenergy\t0\t0\t250000\nenergy\t0\t1\t1500000\nkind\t1\tgeqrt\tac\t8\n"
                             "datum\td1\t8\t0\t0\ntask\ta1\t0\t0\trd1\t\ntask\ta2\t1\t0\trd1\t\ntask\ta3\t0\t0\trd1\t\nsubmitted\t1\t0\n";
-  const Answer a = show(graph + kRuns);
+  const ToolAnswer a = show(graph + kRuns);
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"cpu0      250 mJ", "gpu<0>     1.5 J", "all       1.75 J", "(1 tasks without an energy model)"})
     EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
@@ -48,7 +48,7 @@ TEST_F(TraceTool, ReportsEnergy) {  // POW-04
 
 TEST_F(TraceTool, WritesSvg) {
   const std::string svg = folder_ / "a.svg";
-  const Answer a = show(kRuns, " --svg " + svg);
+  const ToolAnswer a = show(kRuns, " --svg " + svg);
   EXPECT_EQ(a.status, 0) << a.out;
   const std::string text = read_file(svg);
   for (const char *part : {"<svg ", "</svg>", "gpu&lt;0&gt;", "ram &gt; gpu:ram", "gemm, 2000.0 us from 0.0 us; expected 1000.0 us", "; failed"})
@@ -58,7 +58,7 @@ TEST_F(TraceTool, WritesSvg) {
 }
 
 TEST_F(TraceTool, ReportsEmptyTraces) {
-  const Answer a = show("");
+  const ToolAnswer a = show("");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("0 tasks, 0 copies in 0 ns")) << a.out;
   EXPECT_EQ(show("", " --svg " + folder_ / "a.svg").status, 0);
@@ -66,7 +66,7 @@ TEST_F(TraceTool, ReportsEmptyTraces) {
 
 TEST_F(TraceTool, RefusesOtherFiles) {
   const auto refused = [&](const std::string &lines, const char *why, const char *end = "end\t0\n") {
-    const Answer a = show(lines, "", end);
+    const ToolAnswer a = show(lines, "", end);
     EXPECT_EQ(a.status, 1) << lines;
     EXPECT_TRUE(a.has(why)) << why << "\nis not in\n" << a.out;
   };

@@ -8,7 +8,7 @@
 
 namespace {
 
-using consort_test::Answer, consort_test::read_file;
+using consort_test::ToolAnswer, consort_test::read_file;
 
 class WhyNot : public consort_test::Tools {
  protected:
@@ -24,7 +24,7 @@ class WhyNot : public consort_test::Tools {
   }
   std::string path() const { return "CONSORT_PLUGIN_PATH=" + folder_.path(); }
   // One line, which begins with `start` and has all `parts`, and nothing on stderr.
-  void expect_line(const Answer &a, const std::string &start, std::initializer_list<const char *> parts,
+  void expect_line(const ToolAnswer &a, const std::string &start, std::initializer_list<const char *> parts,
                    int status = 1) const {
     EXPECT_EQ(a.status, status) << a.out;
     EXPECT_EQ(a.out.rfind(start, 0), 0u) << a.out;
@@ -103,7 +103,7 @@ TEST_F(WhyNot, ExplainsShadowedFiles) {
   add("good_newer");
   expect_line(run("why-not good.so", path()), "scheduler \"good\" is not used: ",
               {"good.so gives way: good 1.10.0", "good_newer.so) is taken instead of 1.2.0", "plugins = \"+"});
-  const Answer both = run("why-not good --set scheduler=good", path());
+  const ToolAnswer both = run("why-not good --set scheduler=good", path());
   EXPECT_EQ(both.status, 0) << both.out;
   EXPECT_TRUE(both.has("gives way") &&
               both.has("is used: scheduler = \"good\" (code), from " + folder_ / "good_newer.so"))
@@ -113,7 +113,7 @@ TEST_F(WhyNot, ExplainsShadowedFiles) {
 TEST_F(WhyNot, ExplainsWhereItLooked) {
   expect_line(run("why-not vectr", path()), "\"vectr\" is not used: ",
               {"did you mean \"vector\"?", folder_.path().c_str(), "consort/plugins: ", "CONSORT_PLUGIN_PATH"});
-  const Answer strange = run("why-not something-else");
+  const ToolAnswer strange = run("why-not something-else");
   EXPECT_EQ(strange.status, 1);
   EXPECT_FALSE(strange.has("did you mean")) << strange.out;
 }
@@ -122,7 +122,7 @@ TEST_F(WhyNot, ExplainsDriversWithoutDevices) {
   add("absent");
   expect_line(run("why-not absent", path()), "driver \"absent\" is not used: it started and found no device: ",
               {"no card on the bus; is it powered?"});
-  const Answer worker = run("why-not absent0", path());
+  const ToolAnswer worker = run("why-not absent0", path());
   EXPECT_EQ(worker.status, 1);
   EXPECT_TRUE(worker.has("worker absent0 does not exist\n") && worker.has("no card on the bus")) << worker.out;
 }
@@ -139,7 +139,7 @@ TEST_F(WhyNot, ExplainsDriversThatDoNotStart) {
 
 TEST_F(WhyNot, ExplainsCoresOfSyntheticMachines) {
   const std::string machine = " --set 'cpu.topology=numa:1 core:4 pu:2'";
-  const Answer many = run("why-not cpu3 --set workers=2" + machine);
+  const ToolAnswer many = run("why-not cpu3 --set workers=2" + machine);
   EXPECT_EQ(many.status, 1);
   EXPECT_TRUE(many.has("worker cpu3 is not used: there are 2 of class cpu, cpu0 to cpu1\n")) << many.out;
   EXPECT_TRUE(many.has("os cpus 4-7: cpu.workers (or workers) = 2; raise it")) << many.out;
@@ -170,17 +170,17 @@ TEST_F(WhyNot, ExplainsCoresOutsideAffinityAndQuota) {
   std::filesystem::create_directories(folder_ / "sys/fs/cgroup");
   std::ofstream(folder_ / "proc/self/cgroup") << "0::/\n";
   std::ofstream(folder_ / "sys/fs/cgroup/cpu.max") << "50000 100000\n";
-  const Answer a = run("why-not cpu1 --set cpu.root=" + folder_.path());
+  const ToolAnswer a = run("why-not cpu1 --set cpu.root=" + folder_.path());
   EXPECT_EQ(a.status, 1);
   EXPECT_TRUE(a.has("the control group grants 0.50 cpus; raise its cpu.max")) << a.out;
 }
 
 TEST_F(WhyNot, RefusesWrongUse) {
   EXPECT_EQ(run("why-not").status, 2);
-  const Answer core = run("why-not os:x");
+  const ToolAnswer core = run("why-not os:x");
   EXPECT_EQ(core.status, 2);
   EXPECT_TRUE(core.has("\"os:x\" is not a core; write os:3")) << core.out;
-  const Answer file = run("why-not cpu --config /no/such.toml");
+  const ToolAnswer file = run("why-not cpu --config /no/such.toml");
   EXPECT_EQ(file.status, 1);
   EXPECT_TRUE(file.has("/no/such.toml")) << file.out;
 }
