@@ -9,10 +9,11 @@ set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
 build=build/aarch64
 # Tests that may depend on the architecture: queues, links, notes of ELF files, copies, clocks, tables of the ABI, threads.
-tests='^(exec_queue|plugin_(elf_note|config|registry)|machine_coherence|task_portable|base_temporary_file|'
-tests+='model_(regression|sample_window)|memory_(memory|eviction_queue)|sched_host_data|api_(wait|submit|data|tags|codelet|'
-tests+='access_modes|group|lifecycle|acquire_later|replay|partition|contexts|failure|hooks|simulated|formats|reduction|team|'
-tests+='submission_window|completion_hold)|sdk_face|drivers_disk_checksum)_test'
+tests='^(base_(arena|clock|last_error|parker|plain_file|temporary_file)|exec_queue|plugin_(elf_note|config|host|printable|'
+tests+='registry)|machine_(coherence|cores|link_credit|shared_link)|task_portable|model_(model_curves|model_file|regression|'
+tests+='sample_window)|memory_(memory|eviction_queue)|sched_host_data|api_(wait|submit|data|tags|codelet|access_modes|group|'
+tests+='lifecycle|acquire_later|replay|partition|contexts|failure|hooks|simulated|formats|reduction|team|submission_window|'
+tests+='completion_hold)|sdk_face|drivers_disk_checksum)_test'
 while [ $# -gt 0 ]; do
   case $1 in
     --tests) tests=$2 && shift ;;
