@@ -360,10 +360,11 @@ consort_status unite_body(const consort_call *call) noexcept {
   const Task &t = *static_cast<const Task *>(call->user);
   Datum &to = *Datum::of(t.pub.access[0].datum);
   const AccessOrder *discipline = discipline_if_any(to);
-  const Worker &w = *current_thread.thread->seat;
+  Reduction &r = discipline->copy_of ? *discipline->copy_of : *discipline->reduction;
+  // Not current_thread: a body may have called another runtime on this thread before.
+  const Worker &w = *r.rt.this_thread_if_any()->seat;
   Datum *const brought = t.pub.naccess > 1 ? Datum::of(t.pub.access[1].datum) : nullptr;
-  if (discipline->copy_of) return add(*discipline->copy_of, w, to, call->views[0], *brought, call->views[1]);
-  Reduction &r = *discipline->reduction;
+  if (discipline->copy_of) return add(r, w, to, call->views[0], *brought, call->views[1]);
   for (Reduction::Copy &c : r.copies)
     if (Datum *from = c.datum.load(std::memory_order_acquire))
       if (const consort_status s = add(r, w, to, call->views[0], *from, from == brought ? call->views[1] : from->view);

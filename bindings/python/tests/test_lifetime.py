@@ -225,13 +225,31 @@ def test_multiprocessing(rt, method):
 
 def test_two_runtimes_at_once(rt):
     with consort.Runtime(workers=2) as other:
-        def there_and_back(n):
-            return other.submit(pow, n, 2).result() if n % 2 else n * n
-
         def here(n):
-            return rt.submit(there_and_back, n).result()
+            return rt.submit(pow, n, 2).result()
 
         assert [f.result() for f in [other.submit(here, n) for n in range(20)]] == [n * n for n in range(20)]
+
+
+def test_a_reduction_on_a_thread_that_used_another_runtime(run):
+    out = run(
+        """
+        import consort, numpy
+        with consort.Runtime(workers=1) as rt, consort.Runtime(workers=1) as other:
+            def add(v):
+                other.post(int)
+                v += 1
+            a = numpy.zeros(2)
+            for n in range(20):
+                x = rt.data(a)
+                x.reduction(0, numpy.add)
+                for _ in range(5): rt.post(add, consort.redux(x))
+                rt.wait()
+                x.unregister()
+            print(a)
+        """
+    )
+    assert out == "[100. 100.]\n"
 
 
 def test_native_code_that_releases_the_gil_runs_beside_python(rt):
