@@ -78,7 +78,7 @@ def cholesky(args, rows, interpreter, env):
     def keep(name, results):
         rows.add({"language": name, "kind": "cholesky", "n": n, "tile": tile, "gflops_median": statistics.median(r["gflops"] for r in results)})
 
-    in_turns(min(args.rounds, 5), list(programs), once, keep)
+    in_turns(args.rounds, list(programs), once, keep)
 
 
 def measure(args, rows):
