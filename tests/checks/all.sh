@@ -153,6 +153,7 @@ else
   stage "stranger" tests/checks/stranger.sh build/release
   stage "old examples" tests/checks/old_examples.sh build/release
   stage "snippets" tests/checks/snippets.py build/release
+  stage "python" tests/checks/python.sh build/release
   stage "build asan" make asan asan all "${by_clang[@]}"
   stage "tests asan" tests_of asan
   long=$([ -n "$full" ] && echo ON || echo OFF) # tests that add no concurrency to the others
