@@ -3,6 +3,7 @@
 #include "api/entry.hpp"
 #include "graph/access_order.hpp"
 #include "graph/submit.hpp"
+#include "graph/watched_data.hpp"
 
 namespace consort {
 
@@ -38,7 +39,10 @@ inline consort_status give_out(Runtime &rt, Datum &d, consort_data_id *out) noex
 // Registers the datum. May throw.
 inline consort_status add_datum(Runtime &rt, const consort_data_desc &desc, uint32_t home, consort_data_id *out) {
   auto d = rt.data.add(desc, home);
-  return d ? give_out(rt, **d, out) : set_error(d.error());
+  if (!d) return set_error(d.error());
+  const consort_status s = give_out(rt, **d, out);
+  if (s >= 0) tell_added(rt, **d);
+  return s;
 }
 
 // Runs ask() without a lock, then f(datum) under the datum's right, so that it cannot be unregistered meanwhile. Both

@@ -96,6 +96,8 @@ consort_status consort_task_end_release(consort_runtime *shell, consort_task_id 
   Task *last = nullptr, *leaves = nullptr;
   if (!rt->ends.release(task.v, &last, &leaves) && !rt->ends.release(rt->repeats.turn_of(task.v), &last, &leaves))
     return set_error(CONSORT_E_INVAL, "nothing holds the end of this task (any more)");
+  if (const consort_body_watch *watch = bodies_of(rt->run_observer); watch && watch->ended && !rt->ends.holds(task.v))
+    watch->ended(watch->user, task.v);
   if (leaves) last = leave_memory(*rt, *thread, leaves);  // it waits for other tasks alone: they may need its memory
   end(*rt, *thread, last);
   return CONSORT_OK;

@@ -26,13 +26,30 @@ namespace {
 
 Runtime &runtime_of(void *user) { return static_cast<Runtime &>(*static_cast<Core *>(user)); }
 
+consort_status watch_bodies(const consort_host *h, const consort_body_watch *watch) {
+  Runtime &rt = runtime_of(host_user(h));
+  if (!watch || !CONSORT_HAS_FN(watch, consort_body_watch, body))
+    return set_error(CONSORT_E_INVAL, "a watch of bodies has the function body()");
+  if (rt.watched) return set_error(CONSORT_E_BUSY, "another layer watches bodies already: one of them is enough");
+  if (rt.run_observer || !rt.executors.empty())
+    return set_error(CONSORT_E_INVAL, "the workers have started: a layer watches bodies from its init()");
+  rt.watched.reset(new (std::nothrow) WatchedRuns(*watch));
+  return rt.watched ? CONSORT_OK : set_error(CONSORT_E_NOMEM, "no memory for a watch of bodies");
+}
+uint32_t holds_of(const consort_host *h, uint64_t task) { return runtime_of(host_user(h)).ends.holds(task); }
+void describe_op(const consort_host *, const consort_op *op, void (*to)(void *, const consort_body *), void *user) {
+  if (op->codelet != CONSORT_NONE) Queue::describe(*op, to, user);
+}
+
 const void *service(void *user, const consort_plugin *, const char *id) {
+  static constexpr consort_bodies bodies = {sizeof(consort_bodies), 0, watch_bodies, holds_of, describe_op};
   static constexpr consort_threads threads = {sizeof(consort_threads), 0, [](const consort_host *h) {
                                                 const ThreadState *t = runtime_of(host_user(h)).this_thread_if_any();
                                                 return t ? number_of(t->seat) : CONSORT_NONE;
                                               }};
   if (!id) return nullptr;
   if (std::strcmp(id, CONSORT_THREADS_ID) == 0) return &threads;
+  if (std::strcmp(id, CONSORT_BODIES_ID) == 0) return &bodies;
   if (std::strcmp(id, CONSORT_BOOT_ID) == 0) return boot_service(runtime_of(user));
   return std::strcmp(id, CONSORT_SCHED_ID) == 0 ? sched_services() : nullptr;
 }
@@ -200,6 +217,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   if (auto traced = Tracer::open(*this); traced) tracer = std::move(*traced);
   else return traced.error();
   run_observer = tracer.get();
+  if (watched) watched->follow(tracer.get()), run_observer = watched.get();
   graph_observer = tracer ? tracer->graph() : nullptr;
   if (auto r = policies.open(*this, scheduler); !r) return r.error();
   if (manual) return {};
@@ -230,6 +248,7 @@ Runtime::~Runtime() {
     plans.close();
     data.close();
   }
+  run_observer = nullptr;
   memory.close();
   pinned.close();
   topology.reset();

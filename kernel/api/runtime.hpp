@@ -14,6 +14,7 @@
 #include "exec/idle_pump.hpp"
 #include "graph/copy_codelet.hpp"
 #include "memory/data_management.hpp"
+#include "observe/watched_runs.hpp"
 
 namespace consort {
 
@@ -24,6 +25,7 @@ struct Runtime : DataManagement {
   CopyCodelets copying{*this};
   std::atomic<bool> ordered_data{true};    // of data registered from now on. relaxed: it publishes nothing
   IdlePump idle_pump{*this};               // virtual time
+  std::unique_ptr<WatchedRuns> watched;    // set while plugins start; nullptr: no layer watches bodies
 
  private:
   Runtime(uint64_t number, std::shared_ptr<Config>);

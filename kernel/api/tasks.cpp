@@ -229,6 +229,7 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
     }
     note_held(*thread, name, d, mode, false);
     *out = {{name}, rt->memory.held_view(*t, d)};
+    tell_acquired(*rt, d, out->view, mode, true);
     return CONSORT_OK;
   });
 }
@@ -245,6 +246,8 @@ consort_status consort_release(consort_runtime *shell, consort_hold held) {
   ThreadState &holder = *rt->threads.at(t->thread);
   const uint32_t mode = let_go_held(holder, name);
   if (!mode) return set_error(CONSORT_E_STALE, "the hold was released before");
+  const Datum &d = *Datum::of(t->pub.access[0].datum);
+  tell_acquired(*rt, d, rt->memory.held_view(*t, d), mode, false);
   end_hold(*rt, *thread, t, mode & CONSORT_M_W);
   return CONSORT_OK;
 }

@@ -8,11 +8,11 @@
 #include "base/last_error.hpp"
 #include "exec/execution.hpp"
 #include "exec/prepare.hpp"
+#include "exec/watched_body.hpp"
 #include "graph/complete.hpp"
 #include "graph/failed_task.hpp"
 #include "model/models.hpp"
 #include "task/eligibility.hpp"
-#include "task/guarded_call.hpp"
 #include "task/run_observer.hpp"
 
 namespace consort {
@@ -320,7 +320,7 @@ void Gangs::end(Executor &w, ThreadState &thread, Gang &g, consort_status s, con
 consort_status Gangs::call(Gang &g) noexcept {
   if (g.threads) return run_threads(g);
   TeamCall own{g.frame.call, &g};
-  return guarded_call(g.frame.fn, &own.call);
+  return run_body(rt_, *rt_.executors[own.call.worker], *g.task, g.frame.fn, &own.call);
 }
 
 // -- the body ----------------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ void Gangs::run_part(Executor &w, ThreadState &thread, Gang &g) noexcept {
     } else {
       const bool binds = !g.spmd && own.call.cpuset;
       if (binds) g.bound = bind_this_thread(own.call.cpuset, own.call.cpuset_words, &g.before);
-      s = guarded_call(g.frame.fn, &own.call);
+      s = run_body(rt_, w, *t, g.frame.fn, &own.call, g.spmd);
       if (binds) give_cores_back(g);
     }
     thread.task = outer;
@@ -385,7 +385,7 @@ consort_status Gangs::run_threads(Gang &g) noexcept {
       call.call.worker = w.id;
       call.call.unit = w.unit.desc.id;
       own->task = g.task;
-      s = guarded_call(g.frame.fn, &call.call);
+      s = run_body(rt_, w, *g.task, g.frame.fn, &call.call, true);
       if (s < 0) g.fail(s, error_text(), w.id);
       own->task = nullptr;
       settle_down(rt_, *own);

@@ -5,6 +5,7 @@
 
 #include "base/last_error.hpp"
 #include "exec/reassign.hpp"
+#include "exec/watched_body.hpp"
 #include "graph/commute.hpp"
 #include "graph/eligible_worker.hpp"
 #include "graph/failed_task.hpp"
@@ -13,7 +14,6 @@
 #include "graph/task_options.hpp"
 #include "model/models.hpp"
 #include "task/eligibility.hpp"
-#include "task/guarded_call.hpp"
 #include "task/run_observer.hpp"
 
 namespace consort {
@@ -319,7 +319,7 @@ consort_status observed_body(Execution &rt, Executor &w, Frame &f, Task *t) noex
   ThreadState &thread = *rt.this_thread();
   const StartReport outer = std::exchange(thread.told, {name, w.id, run.counted, false, 0, run.expected,
                                             told ? rt.policy.tell_started(w, t) : ReportedInstance{}});
-  const consort_status status = guarded_call(f.fn, &f.call);
+  const consort_status status = run_body(rt, w, *t, f.fn, &f.call);
   const uint64_t t1 = timed ? rt.clock.now() : 0;
   const StartReport own = std::exchange(thread.told, outer);
   const bool here = thread.seat == &w;

@@ -10,6 +10,7 @@
 #include "exec/native_graph.hpp"
 #include "exec/prepare.hpp"
 #include "exec/reassign.hpp"
+#include "exec/watched_body.hpp"
 #include "graph/complete.hpp"
 #include "graph/eligible_worker.hpp"
 #include "graph/failed_task.hpp"
@@ -20,7 +21,6 @@
 #include "task/edges.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"
-#include "task/guarded_call.hpp"
 #include "task/run_observer.hpp"
 #include "task/task_bytes.hpp"
 
@@ -55,7 +55,9 @@ consort_status run_host_code(const consort_call *call) noexcept {
   const bool outer = std::exchange(on_a_device, true);
   Task *const outer_task = thread ? std::exchange(thread->task, slot.task) : nullptr;
   void *const outer_frame = thread ? std::exchange(thread->frame, nullptr) : nullptr;
-  const consort_status s = slot.gang ? slot.rt->gangs.call(*slot.gang) : guarded_call(slot.fn, call);
+  const consort_status s = slot.gang ? slot.rt->gangs.call(*slot.gang)
+                                     : run_body(*slot.rt, *slot.rt->executors[call->worker], *slot.task, slot.fn,
+                                                &slot.frame.call);
   if (slot.rt->virtual_time) slot.rt->execution_memory->stir();
   on_a_device = outer;
   if (thread) thread->task = outer_task, thread->frame = outer_frame;
@@ -100,6 +102,12 @@ Result<std::unique_ptr<Queue>> Queue::open(Execution &rt, Executor &w, uint16_t 
     return error(CONSORT_E_NOMEM, "no address space for what follows on worker " + w.unit.name +
                                       ": raise the limit on virtual memory");
   return q;
+}
+
+bool Queue::describe(const consort_op &op, void (*to)(void *, const consort_body *), void *user) noexcept {
+  const Slot &slot = *reinterpret_cast<const Slot *>(op.cookie);
+  if (slot.gang) return true;
+  return describe_body(*slot.rt, *slot.rt->executors[slot.frame.call.worker], *slot.task, slot.frame.call, to, user);
 }
 
 Queue::~Queue() {

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include <consort/bodies.h>
+
 #include "exec/execution.hpp"
 #include "task/issue_queue.hpp"
 #include "task/task_fifo.hpp"
@@ -38,6 +40,8 @@ class Queue final : public IssueQueue {
   uint64_t sync() const noexcept { return desc_.sync; }
   bool in_order() const noexcept { return desc_.flags & CONSORT_Q_IN_ORDER; }
   Executor &worker() const noexcept { return worker_; }
+  // Precondition: an operation of a task, inside its submit(). Calls to() with the task's description; false: out of memory.
+  static bool describe(const consort_op &, void (*to)(void *user, const consort_body *), void *user) noexcept;
 
  private:
   struct Slot;                                      // one task in flight

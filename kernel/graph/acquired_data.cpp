@@ -2,6 +2,7 @@
 
 #include "base/last_error.hpp"
 #include "graph/task_options.hpp"
+#include "graph/watched_data.hpp"
 #include "task/callback.hpp"
 
 namespace consort {
@@ -84,6 +85,7 @@ bool grant(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
     return true;
   }
   const consort_hold hold{{t->pub.id}, rt.graph_memory->held_view(*t, d)};
+  tell_acquired(rt, d, hold.view, t->pub.access[0].mode, true);
   note_held(holder, t->pub.id, d, t->pub.access[0].mode, true);
   in_callback(thread, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
   return false;

@@ -6,6 +6,7 @@
 #include "graph/failed_task.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
+#include "graph/watched_data.hpp"
 
 namespace consort {
 namespace {
@@ -77,6 +78,7 @@ KindTable::Turn retire_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) n
 // name became invalid when this was submitted.
 void end_retire(Core &core, ThreadState &thread, const Task &t) noexcept {
   TaskGraph &rt = static_cast<TaskGraph &>(core);
+  tell_removed(rt, datum_of(t));
   rt.data.remove(datum_of(t));
   count_out(rt, thread, *t.group);
 }

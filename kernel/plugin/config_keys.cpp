@@ -36,6 +36,8 @@ constexpr consort_param keys[] = {
     {"layers", "list", "", nullptr,
      "plugins around every call of a driver, scheduler, interface or transport, the first outermost; none: no cost; "
      "consort plugins lists them"},
+    {"check_access", "bool", "false", nullptr,
+     "name the tasks that use data otherwise than they say, by the layer " CONSORT_DEFAULT_ACCESS_CHECK "; tasks become slower"},
     {"detect_repeats", "bool", "false", nullptr,
      "log when a thread repeats a sequence of submissions between waits for everything; slows submission"},
     {"core_conflict", "string", "share", "share|refuse",

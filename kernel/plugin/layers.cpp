@@ -1,6 +1,8 @@
 // Layers in the registry: starts the named ones and wraps the tables of other plugins.
 //
 // [control], under the registry's mutex. Without layers a plugin's tables stay unchanged.
+#include <consort/defaults.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -17,8 +19,13 @@ Result<void> Registry::open_layers() {
   if (config_->flag("check"))
     log_.write(kLogWarn, config_->origin("check") +
                              ": check does nothing any more: layers = \"checks\" watches thread tags, and more than these");
-  for (const std::string &name : config_->list("layers")) {
-    const auto said = [&](const Error &e) { return error(e.status, config_->origin("layers") + ": " + e.text); };
+  std::vector<std::string> names = config_->list("layers");
+  const size_t listed = names.size();
+  if (config_->flag("check_access") && std::find(names.begin(), names.end(), CONSORT_DEFAULT_ACCESS_CHECK) == names.end())
+    names.push_back(CONSORT_DEFAULT_ACCESS_CHECK);
+  for (const std::string &name : names) {
+    const char *key = layers.size() < listed ? "layers" : "check_access";
+    const auto said = [&](const Error &e) { return error(e.status, config_->origin(key) + ": " + e.text); };
     auto index = look_up(CONSORT_KIND_LAYER, name);
     if (!index) return said(index.error());
     auto started = start(*index);

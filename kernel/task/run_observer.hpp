@@ -3,6 +3,8 @@
 // The room observe implements it. A runtime without a trace has none: callers test the pointer, which is set before the
 // first worker starts and does not change. No function blocks or fails.
 #pragma once
+#include <consort/bodies.h>
+
 #include "task/task.hpp"
 
 namespace consort {
@@ -25,8 +27,13 @@ class RunObserver {
   // The worker's thread slept, because it found no task. [any]
   virtual void slept(uint32_t worker, uint64_t t0, uint64_t t1) noexcept = 0;
 
+  // The watch that runs bodies in the kernel's place (consort/bodies.h). nullptr: none.
+  virtual const consort_body_watch *bodies() const noexcept { return nullptr; }
+
  protected:
   ~RunObserver() = default;  // its owner destroys it as its own class
 };
+
+inline const consort_body_watch *bodies_of(const RunObserver *o) noexcept { return o ? o->bodies() : nullptr; }
 
 }  // namespace consort

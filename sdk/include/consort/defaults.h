@@ -22,5 +22,8 @@
 #ifndef CONSORT_DEFAULT_FILES
 #define CONSORT_DEFAULT_FILES "disk_posix" /* files of checkpoints */
 #endif
+#ifndef CONSORT_DEFAULT_ACCESS_CHECK
+#define CONSORT_DEFAULT_ACCESS_CHECK "access" /* the layer of the setting check_access */
+#endif
 
 #endif
