@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <map>
 
+#include <consort/defaults.h>
+
 #include "catalog.hpp"
 #include "commands.hpp"
 #include "inventory.hpp"
@@ -143,6 +145,10 @@ int explain_usable(const Facts &facts, const Plugin &p) {
     case CONSORT_KIND_REPORT:
     case CONSORT_KIND_LAYER: {
       const std::string key = p.kind == CONSORT_KIND_REPORT ? "reports" : "layers";
+      const auto checked = facts.settings.find("check_access");
+      if (p.kind == CONSORT_KIND_LAYER && p.name == CONSORT_DEFAULT_ACCESS_CHECK && facts.no_start.empty() &&
+          checked != facts.settings.end() && checked->second.value == "true")
+        return used(facts, p.subject(), because(facts, "check_access") + " asks for it, from " + from);
       const auto named = facts.settings.find(key);
       const std::string list = named == facts.settings.end() ? "" : "," + named->second.value + ",";
       if (list.find("," + p.name + ",") == list.npos)
