@@ -75,20 +75,22 @@ int codelet_of_native(Runtime *self, Native *f, consort_codelet_id *out) {
 
 /* -- reductions --------------------------------------------------------------------------------------- */
 
-typedef struct Reducer { Runtime *runtime; Data *data; PyObject *function; bool combines; } Reducer; /* data: borrowed, unregistered before it ends */
+/* shape: a copy of what data_view() reads. The datum itself may end before its copies are united. */
+typedef struct Reducer { Runtime *runtime; Data shape; PyObject *function; bool combines; } Reducer;
 
 static void reducer_free(PyObject *capsule) {
   Reducer *r = PyCapsule_GetPointer(capsule, NULL);
   Py_XDECREF(r->function);
+  Py_XDECREF(r->shape.dtype);
   free(r);
 }
 
 static consort_status run_reducer(const consort_call *call) {
-  const Reducer *r = call->user;
+  Reducer *r = call->user;
   enter_python();
   ++bodies_on_stack;
-  PyObject *args[2] = {data_view(r->data, call->views[0], CONSORT_M_RW), NULL};
-  if (args[0] && r->combines) args[1] = data_view(r->data, call->views[1], CONSORT_M_R);
+  PyObject *args[2] = {data_view(&r->shape, call->views[0], CONSORT_M_RW), NULL};
+  if (args[0] && r->combines) args[1] = data_view(&r->shape, call->views[1], CONSORT_M_R);
   PyObject *value = NULL;
   if (args[0] && (args[1] || !r->combines)) value = PyObject_Vectorcall(r->function, args, r->combines ? 2 : 1, NULL);
   consort_status s = CONSORT_OK;
@@ -104,10 +106,13 @@ static consort_status run_reducer(const consort_call *call) {
 static int add_reducer(Data *d, PyObject *function, bool combines, PyObject *list, consort_codelet_id *out) {
   Reducer *r = malloc(sizeof *r);
   if (!r) return PyErr_NoMemory(), -1;
-  *r = (Reducer){d->runtime, d, Py_NewRef(function), combines};
+  *r = (Reducer){d->runtime, *d, Py_NewRef(function), combines};
+  r->shape.readable = r->shape.writable = NULL; /* views are made of the memory that is given */
+  Py_INCREF(r->shape.dtype);
   PyObject *capsule = PyCapsule_New(r, NULL, reducer_free);
   if (!capsule) {
     Py_DECREF(function);
+    Py_DECREF(r->shape.dtype);
     free(r);
     return -1;
   }
