@@ -287,3 +287,26 @@ TEST(Reduction, DroppedContributionsReleaseCodelets) {
       EXPECT_EQ(how == 2 ? v : 52, 52);
     }
 }
+
+// The thread's last call was to the other runtime when the copies are united.
+TEST(Reduction, UnitesAfterABodyCalledAnotherRuntime) {
+  for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
+    Rt rt(workers("1")), other(workers("1"));
+    Sum sum(rt);
+    Bodies bodies, others;
+    int64_t v = 0;
+    const auto x = variable_of(rt, &v);
+    ASSERT_OK(consort_data_set_reduction(rt, x, sum.init, sum.combine));
+    const auto nothing = others(other, "nothing", [](const consort_call &) { return CONSORT_OK; });
+    const auto add = bodies(rt, "add", [&](const consort_call &c) {
+      *pointer<int64_t>(c, 0) += 1;
+      return Desc(nothing).to(other);
+    });
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 5; ++i) Desc(add).use(x, CONSORT_M_REDUX | hint).must(rt);
+      EXPECT_EQ(read(rt, x), 5 * (round + 1));
+    }
+    EXPECT_OK(consort_unregister(rt, x));
+    EXPECT_OK(consort_wait_all(other, kLong, 0));
+  }
+}

@@ -207,11 +207,12 @@ TEST(AccessLayer, NamesAReadFarBehindTheEnd) {
   c.run(c.task("far", [](const consort_call &k) { return sink = at(k, 0)[kMany + 500], CONSORT_OK; }).r(c.x));
   c.named("out-of-bounds", {"codelet \"far\"", "reads byte 26000 of datum \"x\""});
 }
+// Behind the end by more than an alignment of 64 can hide.
 TEST(AccessLayer, NamesBothReadsBehindTheEndWhereBordersAlternate) {
   Checked c;
   for (int i = 0; i < 2; ++i)
-    c.run(c.task("past", [](const consort_call &k) { return sink = at(k, 0)[kFew + 4], CONSORT_OK; }).r(c.s));
-  c.named("out-of-bounds", {"codelet \"past\"", "reads byte 56 of datum \"s\""});
+    c.run(c.task("past", [](const consort_call &k) { return sink = at(k, 0)[32], CONSORT_OK; }).r(c.s));
+  c.named("out-of-bounds", {"codelet \"past\"", "reads byte 128 of datum \"s\""});
 }
 TEST(AccessLayer, NamesALineTooManyOfAPartOfAMatrix) {
   Checked c("1", "access.place", "end");
