@@ -1,6 +1,7 @@
 """A runtime for a test, and programs that run in a process of their own."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -18,12 +19,24 @@ def rt():
 
 @pytest.fixture
 def run():
-    """Runs a program in another process; returns what it printed. It must end by itself, and well."""
+    """Runs a program in another process; returns what it printed. It must end by itself, and well. No process outlives its
+    test."""
+    started = []
+
+    def takes_interrupts():  # also where these tests are a background job, which ignores them
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def start(program, status=0, wait=True, **options):
         process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ), **options
+            [sys.executable, "-c", textwrap.dedent(program)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=dict(os.environ),
+            preexec_fn=takes_interrupts,
+            **options,
         )
+        started.append(process)
         if not wait:
             return process
         try:
@@ -34,4 +47,7 @@ def run():
         assert process.returncode == status, out
         return out
 
-    return start
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
