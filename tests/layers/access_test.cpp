@@ -355,7 +355,8 @@ TEST(AccessLayer, MemoryIsFreeToUseOnceItsDatumIsGone) {
     const auto local = c.task("local", [&](const consort_call &) {
       int v = 0;
       const consort_data_id mine = variable_of(c.rt, &v);
-      return c.other[3000] = c.few[1] = 3, consort_unregister(c.rt, mine);
+      for (int *p : {&c.other[3000], &c.few[1]}) __atomic_store_n(p, 3, __ATOMIC_RELAXED);  // three workers write there
+      return consort_unregister(c.rt, mine);
     });
     for (int i = 0; i < 50; ++i) Desc(local).must(c.rt);
     EXPECT_OK(consort_wait_all(c.rt, kLong, 0));
