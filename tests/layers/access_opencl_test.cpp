@@ -97,28 +97,34 @@ TEST(AccessLayerOnDevices, NamesAWriteToTheLastElementOfWhatIsDeclaredR) {
   Desc(d.kernel("spoils_last")).w(d.z).r(d.y).must(d.rt);
   d.named({"codelet \"spoils_last\"", "writes byte 11996 of datum \"y\"", "declared R"});
 }
-// The addresses of two replicas are compared in the kernel itself, whose memory PoCL shares with the host.
+// The addresses of two replicas are compared in the kernel itself, whose memory PoCL shares with the host. One run in eight
+// does not name the write: it is asked for in one of several.
 TEST(AccessLayerOnDevices, NamesAWriteToADatumThatIsNotDeclared) {
   if (CONSORT_SAN) GTEST_SKIP() << "the kernel writes where the sanitizer's allocator has put another replica";
-  OnDevice d;
-  NEEDS_DEVICE(d);
   static constexpr const char *kAddresses =
       "__kernel void tells(__global ulong *out, ulong m, __global int *p, ulong n, __global int *q, ulong k) {"
       "  if (get_global_id(0) == 0) out[0] = (ulong)((__global char *)q - (__global char *)p); }";
   const consort_impl impl = {"opencl", nullptr, nullptr, nullptr, "cl", kAddresses, "tells", 0};
-  uint64_t distance = 0;
-  const consort_data_id told = vector_of(d.rt, &distance, 1, sizeof distance, "told");
-  const auto tells = codelet_of(d.rt, "tells", {&impl, 1});
-  const auto adds = d.kernel("adds");
-  for (int i = 0; i < 2; ++i) Desc(adds).rw(d.x).must(d.rt), Desc(adds).rw(d.y).must(d.rt);
-  Desc(tells).rw(told).r(d.x).r(d.y).must(d.rt);
-  consort_hold hold{};
-  ASSERT_OK(consort_acquire(d.rt, told, CONSORT_M_R, kLong, &hold));
-  ASSERT_OK(consort_release(d.rt, hold));
-  Desc(d.kernel("strays")).rw(d.x).arg(distance + 40).name("stray").must(d.rt);
-  ASSERT_OK(consort_wait_all(d.rt, kLong, 0));
-  ASSERT_OK(consort_unregister(d.rt, told));
-  d.named({"task \"stray\"", "codelet \"strays\"", "writes byte 40 of datum \"y\"", "did not declare", "device"});
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    OnDevice d;
+    NEEDS_DEVICE(d);
+    uint64_t distance = 0;
+    const consort_data_id told = vector_of(d.rt, &distance, 1, sizeof distance, "told");
+    const auto tells = codelet_of(d.rt, "tells", {&impl, 1});
+    const auto adds = d.kernel("adds");
+    for (int i = 0; i < 2; ++i) Desc(adds).rw(d.x).must(d.rt), Desc(adds).rw(d.y).must(d.rt);
+    Desc(tells).rw(told).r(d.x).r(d.y).must(d.rt);
+    consort_hold hold{};
+    ASSERT_OK(consort_acquire(d.rt, told, CONSORT_M_R, kLong, &hold));
+    ASSERT_OK(consort_release(d.rt, hold));
+    Desc(d.kernel("strays")).rw(d.x).arg(distance + 40).name("stray").must(d.rt);
+    ASSERT_OK(consort_wait_all(d.rt, kLong, 0));
+    ASSERT_OK(consort_unregister(d.rt, told));
+    d.stop();
+    if (!d.lines.has("access: device: ")) continue;
+    return d.named({"task \"stray\"", "codelet \"strays\"", "writes byte 40 of datum \"y\"", "did not declare", "device"});
+  }
+  FAIL() << "no run named the write";
 }
 TEST(AccessLayerOnDevices, FailsTheTaskIfAsked) {
   OnDevice d(true, true);
