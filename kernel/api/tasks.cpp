@@ -246,8 +246,10 @@ consort_status consort_release(consort_runtime *shell, consort_hold held) {
   ThreadState &holder = *rt->threads.at(t->thread);
   const uint32_t mode = let_go_held(holder, name);
   if (!mode) return set_error(CONSORT_E_STALE, "the hold was released before");
-  const Datum &d = *Datum::of(t->pub.access[0].datum);
-  tell_acquired(*rt, d, rt->memory.held_view(*t, d), mode, false);
+  if (bodies_of(rt->run_observer)) [[unlikely]] {
+    const Datum &d = *Datum::of(t->pub.access[0].datum);
+    tell_acquired(*rt, d, rt->memory.held_view(*t, d), mode, false);
+  }
   end_hold(*rt, *thread, t, mode & CONSORT_M_W);
   return CONSORT_OK;
 }

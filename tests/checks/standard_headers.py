@@ -77,9 +77,9 @@ HEADERS = {
 ALSO = {
     'erase_if': {'vector', 'deque', 'map', 'set', 'unordered_map', 'unordered_set', 'string', 'list'},
     'exception': {'stdexcept', 'new'}, 'error_code': {'filesystem'}, 'errc': {'charconv'}, 'initializer_list': {'vector', 'string', 'map', 'set'},
-    'pair': {'map', 'unordered_map', 'tuple'}, 'string_view': {'string'}, 'thread': {'stop_token'}, 'move': {'algorithm'},
-    'swap': {'algorithm'}, 'unique': {'memory'}, 'future_status': {'condition_variable'}, 'lock_guard': {'shared_mutex'},
-    'unique_lock': {'condition_variable', 'shared_mutex'}, 'nullptr_t': set(), 'milli': {'ratio'},
+    'string_view': {'string'}, 'thread': {'stop_token'},
+    'unique': {'memory'}, 'future_status': {'condition_variable'}, 'lock_guard': {'shared_mutex'},
+    'unique_lock': {'condition_variable', 'shared_mutex'}, 'milli': {'ratio'},
     'stop_token': {'thread'}, 'byte': {'span'}, 'array': {'span'},
 }
 # The names of <utility> are in each header of containers and of <memory>: no C++ library can do without them.

@@ -18,7 +18,6 @@ namespace access_check {
 
 // A replica in a device's memory.
 struct DeviceReplica {
-  using Store = std::vector<std::max_align_t>;
   What what{};
   const consort_interface_ops *ops = nullptr;
   uint32_t mode = 0, space = 0;
@@ -45,12 +44,6 @@ struct DeviceReplica {
     for (const consort_extent &e : o.extents)
       if (meets(e.addr, e.bytes)) return true;
     return false;
-  }
-
- private:
-  static void keep(Store &to, const void *from, uint32_t n) {
-    to.assign(n / sizeof(std::max_align_t) + 1, std::max_align_t{});
-    std::memcpy(to.data(), from, n);
   }
 };
 
@@ -139,7 +132,7 @@ class DeviceMemory {
     std::vector<consort_addr> at;
     for (const consort_block &b : blocks)
       at.push_back({reinterpret_cast<uintptr_t>(out.blocks.emplace_back(b.bytes).data()), 0});
-    DeviceReplica::Store view = d.view;
+    Store view = d.view;
     const consort_space_desc space = host_space();
     if (blocks.empty() || (d.ops->flags & CONSORT_IF_PACK_ONLY) ||
         d.ops->view(d.shape.data(), &space, at.data(), static_cast<uint32_t>(at.size()), view.data()) < 0)

@@ -104,11 +104,6 @@ class Guarded {
   bool is_output() const noexcept { return writes() && !(mode_ & CONSORT_M_SCRATCH); }
 
  private:
-  using Store = std::vector<std::max_align_t>;
-  static void keep(Store &to, const void *from, uint32_t n) {
-    to.assign(n / sizeof(std::max_align_t) + 1, std::max_align_t{});
-    std::memcpy(to.data(), from, n);
-  }
   const void *shape() const noexcept { return shape_.data(); }
   const void *original() const noexcept { return original_.data(); }
   static void access(const Region &r, int how) noexcept {

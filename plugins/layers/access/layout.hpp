@@ -30,6 +30,13 @@ inline consort_space_desc host_space() noexcept {
   return d;
 }
 
+// A copy of a shape or a view.
+using Store = std::vector<std::max_align_t>;
+inline void keep(Store &to, const void *from, uint32_t n) {
+  to.assign(n / sizeof(std::max_align_t) + 1, std::max_align_t{});
+  std::memcpy(to.data(), from, n);
+}
+
 constexpr uint32_t kMostBlocks = 64;
 
 inline std::vector<consort_block> blocks_of(const consort_interface_ops &ops, const void *shape) {

@@ -81,7 +81,7 @@ static Request *new_request(consort_runtime *rt) {
 static consort_status wait_for_grant(Request *r, int64_t ns, consort_hold *hold, char *why, size_t size) {
   const bool slices = on_main_thread();
   for (;;) {
-    const int64_t now = slices && (ns < 0 || ns > SLICE_NS) ? SLICE_NS : ns;
+    const int64_t now = next_slice(ns, slices);
     const Unlocked u = unlock();
     const bool over = sleep_for(r, now);
     lock(u);

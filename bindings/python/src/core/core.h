@@ -3,7 +3,7 @@
  * The module calls the C API of consort.h and CPython's own API, nothing else. Rules of the module:
  *   - A call that may wait is made without the GIL (`unlocked`/`locked`). A submission keeps the GIL while it cannot wait.
  *   - A body of a task takes the GIL by enter_python() on whatever thread it runs, also on threads that Python did not make.
- *   - Objects are touched under the GIL alone; what `done` does without the GIL is atomic or belongs to the task. */
+ *   - Objects are touched under the GIL alone; without it `done` touches atomics and its own task. */
 #ifndef CONSORT_PYTHON_CORE_H
 #define CONSORT_PYTHON_CORE_H
 #define PY_SSIZE_T_CLEAN
@@ -149,4 +149,6 @@ bool on_main_thread(void);
 /* acquire.c: CONSORT_AGAIN: an exception is set; < 0: `why` has the text */
 consort_status acquire(Data *, uint32_t mode, int64_t timeout_ns, consort_hold *, char *why, size_t size);
 enum { SLICE_NS = 50000000 }; /* how long the main thread waits between two looks at signals */
+static inline int64_t next_slice(int64_t ns, bool slices) { return slices && (ns < 0 || ns > SLICE_NS) ? SLICE_NS : ns; }
+static inline int64_t ns_of(double seconds) { return seconds < 0 || seconds > 9e9 ? CONSORT_FOREVER : (int64_t)(seconds * 1e9); }
 #endif

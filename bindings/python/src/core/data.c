@@ -241,7 +241,7 @@ static PyObject *acquire_method(PyObject *self, PyObject *args, PyObject *kw) {
     return raise_status(NULL, CONSORT_E_BUSY, "this thread has acquired the datum and would wait for itself: release it first");
   consort_hold hold;
   char why[1024];
-  const consort_status s = acquire(d, mode, seconds < 0 || seconds > 9e9 ? CONSORT_FOREVER : (int64_t)(seconds * 1e9), &hold, why, sizeof why);
+  const consort_status s = acquire(d, mode, ns_of(seconds), &hold, why, sizeof why);
   if (s == CONSORT_AGAIN) return NULL;
   if (s < 0) return raise_status(d->runtime, s, why);
   PyObject *array = data_view(d, hold.view, mode);

@@ -77,11 +77,11 @@ static int wait_by_runtime(Future *f, PyObject *timeout) {
   if (timeout && timeout != Py_None) {
     const double seconds = PyFloat_AsDouble(timeout);
     if (PyErr_Occurred()) return -1;
-    ns = seconds <= 0 ? 0 : seconds > 9e9 ? CONSORT_FOREVER : (int64_t)(seconds * 1e9);
+    ns = seconds <= 0 ? 0 : ns_of(seconds);
   }
   const bool slices = !bodies_on_stack && on_main_thread();
   for (;;) {
-    const int64_t now = slices && (ns < 0 || ns > SLICE_NS) ? SLICE_NS : ns;
+    const int64_t now = next_slice(ns, slices);
     const Unlocked u = unlock();
     const consort_status s = consort_task_wait(f->runtime->rt, (consort_task_id){f->id}, now, CONSORT_WAIT_KEEP_FAILURE);
     const bool again = s == CONSORT_E_TIMEOUT && slices && now != ns;

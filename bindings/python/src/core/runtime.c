@@ -70,7 +70,7 @@ static PyObject *start(PyObject *object, PyObject *args) {
 static int wait_for_all(Runtime *self, int64_t ns) {
   const bool slices = on_main_thread();
   for (;;) {
-    const int64_t now = slices && (ns < 0 || ns > SLICE_NS) ? SLICE_NS : ns;
+    const int64_t now = next_slice(ns, slices);
     const Unlocked u = unlock();
     const consort_status s = consort_wait_all(self->rt, now, CONSORT_WAIT_NO_HELP | CONSORT_WAIT_KEEP_FAILURE);
     lock(u);
@@ -98,7 +98,7 @@ static PyObject *wait_method(PyObject *object, PyObject *args, PyObject *kw) {
   if (!PyArg_ParseTupleAndKeywords(args, kw, "|O:wait", words, &timeout)) return NULL;
   const double seconds = timeout == Py_None ? -1 : PyFloat_AsDouble(timeout);
   if (PyErr_Occurred() || !usable(self)) return NULL;
-  const int s = wait_for_all(self, seconds < 0 || seconds > 9e9 ? CONSORT_FOREVER : (int64_t)(seconds * 1e9));
+  const int s = wait_for_all(self, ns_of(seconds));
   if (s < 0) return NULL;
   if (s) return PyErr_SetString(PyExc_TimeoutError, "tasks are pending when the time is over; they go on"), NULL;
   reap(self);
