@@ -8,6 +8,7 @@
 
 #include "api/harness.hpp"
 #include "support/folder.hpp"
+#include "support/glpk.hpp"
 #include "support/read_file.hpp"
 
 namespace {
@@ -73,6 +74,7 @@ class Reports : public ::testing::Test {
 };
 
 TEST_F(Reports, StopReportsTheBound) {  // BND-04, BND-05, BND-08
+  if (!kHasGlpk) GTEST_SKIP() << "the report bound was built without GLPK";
   std::vector<double> v(1000), w(1000);
   ASSERT_OK(start_virtual({{"reports", "bound"}, {"bound.kind", "deps"}}));
   const auto a = vector_of(rt_, v.data(), v.size(), sizeof(double)), b = vector_of(rt_, w.data(), w.size(), sizeof(double));
@@ -138,6 +140,7 @@ TEST_F(Reports, ReportsEnergy) {  // POW-04
 }
 
 TEST_F(Reports, BeginRestrictsToAPartOfARun) {  // BND-01: begin; BND-05: now
+  if (!kHasGlpk) GTEST_SKIP() << "the report bound was built without GLPK";
   ASSERT_OK(start_virtual({{"reports", "bound"}}));
   const auto work = card_codelet("work");
   for (int i = 0; i < 100; ++i) Desc(work).must(rt_);
@@ -160,6 +163,7 @@ TEST_F(Reports, BeginRestrictsToAPartOfARun) {  // BND-01: begin; BND-05: now
 
 // In real time, by estimates that models have learned meanwhile: nothing was known at submission.
 TEST_F(Reports, UsesModelsInRealTime) {  // BND-09
+  if (!kHasGlpk) GTEST_SKIP() << "the report bound was built without GLPK";
   std::vector<double> v(1 << 12), w(1 << 12);
   ASSERT_OK(start({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", "dmda"}, {"reports", "bound"}, {"bound.kind", "transfers"}, {"trace", path_.c_str()}}));
   const auto a = vector_of(rt_, v.data(), v.size(), sizeof(double)), b = vector_of(rt_, w.data(), w.size(), sizeof(double));
@@ -180,6 +184,7 @@ TEST_F(Reports, UsesModelsInRealTime) {  // BND-09
 }
 
 TEST_F(Reports, CoverPartsReductionsReplaysAndFailures) {
+  if (!kHasGlpk) GTEST_SKIP() << "the report bound was built without GLPK";
   constexpr int kRounds = 4;
   std::vector<int64_t> v(64);
   int64_t sum = 0;
@@ -237,6 +242,7 @@ TEST_F(Reports, CoverPartsReductionsReplaysAndFailures) {
 }
 
 TEST_F(Reports, ConcurrentSubmittersAreRecorded) {
+  if (!kHasGlpk) GTEST_SKIP() << "the report bound was built without GLPK";
   constexpr int kThreads = 4, kTasks = 200;
   ASSERT_OK(start({{"workers", "2"}, {"cpu.topology", kFourCores}, {"reports", "bound"}, {"trace", path_.c_str()}}));
   std::vector<int64_t> v(4);

@@ -1,6 +1,7 @@
 // The C++ face's kernels: arguments named by their place in a submission, and what is wrong with one said by name.
 #include <consort/consort.hpp>
 
+#include <filesystem>
 #include <numeric>
 
 #include "api/harness.hpp"
@@ -121,6 +122,7 @@ TEST(FaceKernel, ACodeletThatIsWrongIsRefusedWhenItIsUsed) {
 
 // On OpenCL devices, where there are any: y := a x + y with the value first, and a product of named sizes.
 TEST(FaceKernel, RunsOnOpenCl) {
+  if (!std::filesystem::exists(CONSORT_PLUGIN_DIR "/opencl.so")) GTEST_SKIP() << "the driver opencl is not built here";
   consort::Runtime rt{{"workers", "1"}, {"drivers", "cpu, opencl"}, {"opencl.types", "all"}};
   uint32_t device = CONSORT_NONE;
   for (uint32_t i = 0; i < rt.info().nworkers; ++i)

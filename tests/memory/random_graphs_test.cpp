@@ -103,7 +103,7 @@ void run(uint32_t n) {
 }
 
 TEST(RandomMemoryGraphs, GiveTheSequentialValues) {
-  const uint32_t seeds = full() ? 10'000 : CONSORT_SAN ? 60 : 400;
+  const uint32_t seeds = full() ? 10'000 : CONSORT_SAN || brief() ? 60 : 400;
   const char *one = std::getenv("TEST_SEED");
   for (uint32_t n = one ? std::atoi(one) : 0, end = one ? n + 1 : seeds; n < end && !HasFatalFailure(); ++n) {
     if (std::getenv("TEST_TELL")) std::fprintf(stderr, "%u\n", n);

@@ -18,6 +18,8 @@ namespace {
 
 using namespace bound;
 
+#ifdef CONSORT_HAS_GLPK
+
 constexpr double kSeconds = 30;
 
 // Two cores and a card, in memories of their own: 1 byte per ns into the card's.
@@ -35,8 +37,6 @@ double least(const Problem &p, Level level, bool whole = false) {
   EXPECT_TRUE(s.exact);
   return s.least;
 }
-
-#ifdef CONSORT_HAS_GLPK
 
 TEST(BoundProgram, BoundsTheAreaOfTwoClasses) {  // BND-06: per kernel and unit
   const Problem p = machine({{"work", 10, {4e6, 1e6}, false}});

@@ -53,7 +53,7 @@ struct Changer {
 
 class RandomContextPrograms : public ::testing::TestWithParam<const char *> {};
 TEST_P(RandomContextPrograms, GiveTheOraclesValues) {
-  const int seeds = full() ? 40 : kSlow > 1 ? 2 : 4;
+  const int seeds = full() ? 40 : kSlow > 1 || brief() ? 2 : 4;
   for (int seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE(seed);
     Rt rt({{"cpu.topology", kFourCores}, {"workers", GetParam()}, {"spin_us", seed % 2 ? "1" : "20"},

@@ -100,7 +100,7 @@ TEST_P(RandomGraphs, GiveTheOraclesValues) {
     run(GetParam(), std::strtoull(one, nullptr, 10), 400);
     return;
   }
-  const uint64_t seeds = full() ? 200 : kSlow > 1 ? 2 : 6;
+  const uint64_t seeds = full() ? 200 : kSlow > 1 || brief() ? 2 : 6;
   for (uint64_t seed = 1; seed <= seeds; ++seed)
     if (!run(GetParam(), seed, full() && seed % 10 == 0 ? 5000 : 300)) return;
 }

@@ -224,7 +224,7 @@ TEST_F(MixedPrograms, GiveTheOraclesValues) {
     return;
   }
   const char *given = std::getenv("STRESS_PROGRAMS");
-  const uint64_t most = given ? std::strtoull(given, nullptr, 10) : full() ? 100'000 : kSlow > 1 ? 2'500 : 15'000;
+  const uint64_t most = given ? std::strtoull(given, nullptr, 10) : full() ? 100'000 : kSlow > 1 || brief() ? 2'500 : 15'000;
   const char *from = std::getenv("STRESS_FROM");
   std::unique_ptr<Site> site;
   uint64_t done = 0;

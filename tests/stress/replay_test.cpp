@@ -212,7 +212,7 @@ class RandomReplays : public ::testing::TestWithParam<Mix> {};
 TEST_P(RandomReplays, GiveTheOraclesValues) {
   const Mix &setup = GetParam();
   Rt rt({{"workers", setup.workers}, {"scheduler", setup.scheduler}, {"cpu.topology", kFourCores}});
-  const int programs = full() ? 2000 : std::getenv("CONSORT_PROGRAMS") ? std::atoi(std::getenv("CONSORT_PROGRAMS")) : 30 / kSlow;
+  const int programs = full() ? 2000 : std::getenv("CONSORT_PROGRAMS") ? std::atoi(std::getenv("CONSORT_PROGRAMS")) : 30 / (brief() ? 3 : kSlow);
   const auto workers = static_cast<uint32_t>(std::atoi(setup.workers));
   for (int p = 0; p < programs && !HasFailure(); ++p) {
     std::vector<std::thread> others;

@@ -1,4 +1,5 @@
 // `consort bound`: the report on a file, and the files that it writes.
+#include "support/glpk.hpp"
 #include "tools/command.hpp"
 
 namespace {
@@ -13,6 +14,7 @@ constexpr const char *kRecord =
     "run\t1\t6000000\t8000000\t0\ta2\t0\t1000000\t0\nend\t0\n";
 
 TEST_F(BoundTool, ReportsTheBoundOfARun) {  // BND-02, BND-03, BND-04, BND-05
+  if (!consort_test::kHasGlpk) GTEST_SKIP() << "the report bound was built without GLPK";
   const std::string file = folder_ / "run.trace";
   std::ofstream(file) << kRecord;
   const auto a = run("bound " + file);
