@@ -165,6 +165,7 @@ else
   [ -n "$full" ] && stage "aarch64" tests/checks/aarch64.sh
   [ -n "$full" ] && stage "fuzz" fuzz
   [ -n "$full" ] && stage "docs site" tests/checks/docs_site.py
+  [ -n "$full" ] && stage "fresh" tests/checks/fresh.sh
   [ -n "$full" ] && stage "package" tests/checks/package.sh --build
 fi
 

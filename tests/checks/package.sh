@@ -6,13 +6,13 @@
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
 out=$PWD/build/package
-command -v mmdebstrap >/dev/null || { echo "left out: no mmdebstrap here (apt-get install mmdebstrap)"; exit 0; }
+. tests/checks/clean_root.sh
+clean_root_or_left_out
 command -v dpkg-buildpackage >/dev/null && command -v dh >/dev/null || { echo "left out: no debhelper here"; exit 0; }
-[ "$(id -u)" -eq 0 ] || { echo "left out: a root folder is made by root alone"; exit 0; }
 passed=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
-root=$work/root
+root=$work/root archives=$out/archives
 
 step() { # step WHAT COMMAND...
   local what=$1
@@ -23,18 +23,9 @@ step() { # step WHAT COMMAND...
     failed=$((failed + 1)) && echo "FAIL $what" && tail -n 30 "$work/log"
   fi
 }
-inside() { # a command in the clean system, with a mount table of its own that ends with it
-  unshare --mount --pid --fork --kill-child bash -c '
-    root=$1 archives=$2
-    shift 2
-    mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
-      mount --bind "$archives" "$root/var/cache/apt/archives" &&
-      exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' \
-    inside "$root" "$out/archives" "$@"
-}
 get() { inside apt-get install -y --no-install-recommends "$@"; }
 clean() { # the root folder as it was made
-  mkdir -p "$root" "$out/archives" && tar -x -C "$root" -f "$work/root.tar" --exclude='./dev/*' &&
+  mkdir -p "$root" "$archives" && tar -x -C "$root" -f "$work/root.tar" --exclude='./dev/*' &&
     cp /etc/resolv.conf "$root/etc/resolv.conf" && mkdir -p "$root/packages" "$root/src/tests/checks" &&
     cp "$out"/*.deb "$root/packages" && cp -r tests/checks/embed "$root/src/tests/checks" && cp -r debian "$root/src" &&
     (cd "$root/packages" && dpkg-scanpackages . >Packages 2>/dev/null) &&
