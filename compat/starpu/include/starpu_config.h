@@ -1,0 +1,62 @@
+/* starpu_config.h: what this implementation of StarPU's API has, and its limits. */
+#ifndef CONSORT_STARPU_CONFIG_H
+#define CONSORT_STARPU_CONFIG_H
+#include <stdint.h>
+#include <sys/types.h>
+
+#define STARPU_CONSORT 1 /* this is the layer over Consort */
+#define STARPU_MAJOR_VERSION 1
+#define STARPU_MINOR_VERSION 3
+#define STARPU_RELEASE_VERSION 10
+
+#define STARPU_USE_CPU 1
+#define STARPU_LINUX_SYS 1
+#define STARPU_NON_BLOCKING_DRIVERS 1
+#define STARPU_QUICK_CHECK 1
+#define STARPU_HAVE_POSIX_MEMALIGN 1
+#define STARPU_HAVE_MEMALIGN 1
+#define STARPU_HAVE_MALLOC_H 1
+#define STARPU_HAVE_SYNC_BOOL_COMPARE_AND_SWAP 1
+#define STARPU_HAVE_SYNC_VAL_COMPARE_AND_SWAP 1
+#define STARPU_HAVE_SYNC_FETCH_AND_ADD 1
+#define STARPU_HAVE_SYNC_FETCH_AND_OR 1
+#define STARPU_HAVE_SYNC_LOCK_TEST_AND_SET 1
+#define STARPU_HAVE_SYNC_SYNCHRONIZE 1
+#define STARPU_HAVE_ATOMIC_EXCHANGE_N 1
+#define STARPU_HAVE_SETENV 1
+#define STARPU_HAVE_UNSETENV 1
+#define STARPU_HAVE_UNISTD_H 1
+#define STARPU_HAVE_NEARBYINTF 1
+#define STARPU_HAVE_RINTF 1
+#define STARPU_HAVE_PTHREAD_SPIN_LOCK 1
+#define STARPU_HAVE_PTHREAD_BARRIER 1
+#define STARPU_HAVE_PTHREAD_SETNAME_NP 1
+#define STARPU_HAVE_STRUCT_TIMESPEC 1
+#define STARPU_HAVE_STRERROR_R 1
+#define STARPU_HAVE_STATEMENT_EXPRESSIONS 1
+#define STARPU_HAVE_CXX11 1
+#define STARPU_USE_DRAND48 1
+#define STARPU_USE_ERAND48_R 1
+
+#define STARPU_MAXNODES 32
+#define STARPU_NMAXBUFS 8
+#define STARPU_MAXCPUS 256
+#define STARPU_MAXNUMANODES 16
+#define STARPU_MAXCUDADEVS 16
+#define STARPU_MAXOPENCLDEVS 16
+#define STARPU_MAXMICDEVS 0
+#define STARPU_NMAXWORKERS 256
+#define STARPU_NMAX_SCHED_CTXS 10
+#define STARPU_MAXIMPLEMENTATIONS 4
+#define STARPU_MAXMPKERNELS 10
+
+#define __starpu_func__ __func__
+#if defined(__cplusplus)
+#define __starpu_inline inline
+#else
+#define __starpu_inline __inline__
+#endif
+
+typedef ssize_t starpu_ssize_t;
+
+#endif
