@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 inline bool full() { return std::getenv("CONSORT_FULL") && *std::getenv("CONSORT_FULL") == '1'; }
 
 // Set by ./run test, which takes minutes: stress tests do a part of what they do in CI.
-inline bool brief() { return std::getenv("CONSORT_BRIEF") != nullptr; }
+inline bool brief() { return std::getenv("STRESS_BRIEF") != nullptr; }
 
 inline constexpr int kSlow = CONSORT_SAN ? 5 : 1;  // sanitizers: so many times slower, roughly
 

@@ -140,7 +140,7 @@ stage "static tls" tests/checks/static_tls.py build/release/lib/libconsort.so
 stage "lifecycle gate" tests/checks/lifecycle_gate.py
 if [ -z "$all" ]; then
   stage "compile matrix" tests/checks/matrix.py --quick
-  export CONSORT_BRIEF=1
+  export STRESS_BRIEF=1
   stage "tests release" tests_of release -LE "^(conform|bench|fuzz|$smoke)\$"
   stage "build smoke" make smoke smoke "$smoke_targets" "${by_clang[@]}"
   stage "tests smoke" tests_of smoke -L "^($smoke)\$"

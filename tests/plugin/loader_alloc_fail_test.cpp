@@ -102,7 +102,7 @@ TEST(LoaderAllocFail, EachAllocationOfListCallsFails) {
         &s, [](void *user, const consort_config_row *) { ++*static_cast<long *>(user); }, &rows);
     EXPECT_TRUE(a == CONSORT_OK || a == CONSORT_E_NOMEM) << a << consort_error();
     EXPECT_TRUE(b == CONSORT_OK || b == CONSORT_E_NOMEM) << b << consort_error();
-  }, CONSORT_SAN || std::getenv("CONSORT_BRIEF") ? 5 : 1);  // loads all plugins each time
+  }, CONSORT_SAN || std::getenv("STRESS_BRIEF") ? 5 : 1);  // loads all plugins each time
   EXPECT_GT(n, 100);
   EXPECT_GT(rows, 100);
 }
