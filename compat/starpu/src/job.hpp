@@ -76,7 +76,7 @@ struct Job {
   std::vector<uint32_t> views;  // which view each buffer is, where a handle is used twice; else empty
   uint32_t implementation = 0;
   uint64_t number = 0;  // of its last submission
-  uint64_t started_ns = 0;
+  std::unique_ptr<starpu_profiling_task_info> info;  // where the program gave none and times are kept
 };
 
 // The record of a task; made at the first call.

@@ -194,6 +194,10 @@ int submit(starpu_task *task) {
   if (task->flops > 0) desc.work = static_cast<uint64_t>(task->flops);
   if (task->cl && task->cl->model && task->cl->model->footprint) desc.footprint = task->cl->model->footprint(task) | 1ull << 32;
   if (rare.used) desc.more = &rare.more;
+  if (!task->profiling_info && profiling_on.load(std::memory_order_relaxed)) {
+    job.info = std::make_unique<starpu_profiling_task_info>();
+    task->profiling_info = job.info.get();
+  }
   if (task->profiling_info) {
     stamp(task->profiling_info->submit_time);
     task->profiling_info->push_start_time = task->profiling_info->push_end_time = task->profiling_info->submit_time;

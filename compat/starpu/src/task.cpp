@@ -80,6 +80,7 @@ struct starpu_task *starpu_task_dup(struct starpu_task *task) {
   auto *copy = static_cast<starpu_task *>(std::malloc(sizeof(starpu_task)));
   *copy = *task;
   copy->starpu_private = nullptr;
+  copy->profiling_info = nullptr;
   copy->prev = copy->next = nullptr;
   copy->status = STARPU_TASK_INIT;
   return copy;
@@ -93,6 +94,7 @@ void starpu_task_clean(struct starpu_task *task) {
   task->dyn_handles = nullptr;
   task->dyn_interfaces = nullptr;
   task->dyn_modes = nullptr;
+  if (task->starpu_private && job_of(task).info.get() == task->profiling_info) task->profiling_info = nullptr;
   drop_job(task);
 }
 

@@ -48,9 +48,6 @@ int starpu_task_list_ismember(const struct starpu_task_list *list, const struct 
 }
 
 void starpu_task_list_move(struct starpu_task_list *ldst, struct starpu_task_list *lsrc) {
-  if (!lsrc->head) return;
-  lsrc->head->prev = ldst->tail;
-  (ldst->tail ? ldst->tail->next : ldst->head) = lsrc->head;
-  ldst->tail = lsrc->tail;
-  lsrc->head = lsrc->tail = nullptr;
+  *ldst = *lsrc;
+  starpu_task_list_init(lsrc);
 }

@@ -103,7 +103,8 @@ int starpu_worker_get_devids(enum starpu_worker_archtype type, int *devids, int 
 void starpu_worker_get_name(int id, char *dst, size_t maxlen) { copy_text(facts(id).name, dst, maxlen); }
 
 char *starpu_worker_get_type_as_string(enum starpu_worker_archtype type) {
-  static char names[][8] = {"CPU", "CUDA", "OpenCL", "MIC", "MPI_MS", "unknown"};
+  static char names[][24] = {"STARPU_CPU_WORKER", "STARPU_CUDA_WORKER",   "STARPU_OPENCL_WORKER",
+                             "STARPU_MIC_WORKER", "STARPU_MPI_MS_WORKER", "STARPU_unknown_WORKER"};
   switch (type) {
     case STARPU_CPU_WORKER: return names[0];
     case STARPU_CUDA_WORKER: return names[1];
