@@ -9,6 +9,7 @@
 #include "exec/gang.hpp"
 #include "exec/native_graph.hpp"
 #include "exec/prepare.hpp"
+#include "exec/queue_slot.hpp"
 #include "exec/reassign.hpp"
 #include "exec/watched_body.hpp"
 #include "graph/complete.hpp"
@@ -25,40 +26,20 @@
 #include "task/task_bytes.hpp"
 
 namespace consort {
-
-struct Queue::Slot {
-  explicit Slot(const Executor &w) : frame(w), rt(&w.rt) {}
-  Frame frame;  // first member, and its call first in it: run_host_code() finds the slot by the call
-  Execution *const rt;
-  Task *task = nullptr;
-  Gang *gang = nullptr;       // set for a task of the team that this worker leads
-  consort_call own_call{};    // frame.call, while that of the gang replaces it
-  NativeGraph *captured = nullptr;  // the native graph that `task` carries
-  consort_op op{};
-  consort_call_fn *fn = nullptr;
-  Portable::Launch launch;  // of a task whose implementation is a kernel's text
-  Models::Run run{};          // the measurement of the task
-  ReportedInstance watcher{};  // the policy that was told of its start; none: instance nullptr
-  bool recorded = false;      // its failure is recorded, and nothing of it was issued
-  char text[256] = {};
-};
-
 namespace {
 
 // Called by the driver, possibly on a thread of its own. No exception leaves it, and the error text is kept for the
 // thread that handles the completion.
-template <class Slot>
 consort_status run_host_code(const consort_call *call) noexcept {
-  Slot &slot = *const_cast<Slot *>(reinterpret_cast<const Slot *>(call));
-  ThreadState *const thread =
-      slot.rt->this_thread();  // tasks that it submits are in its group, and excluded from waits
+  QueueSlot &slot = *const_cast<QueueSlot *>(reinterpret_cast<const QueueSlot *>(call));
+  Execution &rt = slot.worker->rt;
+  ThreadState *const thread = rt.this_thread();  // tasks that it submits are in its group, and excluded from waits
   const bool outer = std::exchange(on_a_device, true);
   Task *const outer_task = thread ? std::exchange(thread->task, slot.task) : nullptr;
   void *const outer_frame = thread ? std::exchange(thread->frame, nullptr) : nullptr;
-  const consort_status s = slot.gang ? slot.rt->gangs.call(*slot.gang)
-                                     : run_body(*slot.rt, *slot.rt->executors[call->worker], *slot.task, slot.fn,
-                                                &slot.frame.call);
-  if (slot.rt->virtual_time) slot.rt->execution_memory->stir();
+  const consort_status s =
+      slot.gang ? rt.gangs.call(*slot.gang) : run_body(rt, *slot.worker, *slot.task, slot.fn, &slot.frame.call);
+  if (rt.virtual_time) rt.execution_memory->stir();
   on_a_device = outer;
   if (thread) thread->task = outer_task, thread->frame = outer_frame;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
@@ -66,8 +47,7 @@ consort_status run_host_code(const consort_call *call) noexcept {
 }
 
 // A driver ends what is in flight on a lost device by the status alone.
-template <class Slot>
-void give_reason(Slot &slot, consort_status s) noexcept {
+void give_reason(QueueSlot &slot, consort_status s) noexcept {
   if (s == CONSORT_E_DEVICE_LOST && !*slot.text) std::snprintf(slot.text, sizeof slot.text, "its device is lost");
 }
 
@@ -92,7 +72,7 @@ Result<std::unique_ptr<Queue>> Queue::open(Execution &rt, Executor &w, uint16_t 
   q->waits_for_tickets_ = q->desc_.sync != 0 && (q->desc_.flags & CONSORT_Q_WAITS);
   q->depth_ = std::max(1u, std::min(w.unit.desc.depth, q->desc_.depth ? q->desc_.depth : w.unit.desc.depth));
   for (uint32_t i = 0; i < q->depth_; ++i) {
-    q->slots_.push_back(std::make_unique<Slot>(w));
+    q->slots_.push_back(std::make_unique<QueueSlot>(w, &w));
     q->free_.push_back(q->slots_.back().get());
   }
   if ((q->ops_->flags & CONSORT_DRV_FD) && q->ops_->event_fd) q->fd_ = q->ops_->event_fd(q->q_);
@@ -105,9 +85,9 @@ Result<std::unique_ptr<Queue>> Queue::open(Execution &rt, Executor &w, uint16_t 
 }
 
 bool Queue::describe(const consort_op &op, void (*to)(void *, const consort_body *), void *user) noexcept {
-  const Slot &slot = *reinterpret_cast<const Slot *>(op.cookie);
+  const QueueSlot &slot = *reinterpret_cast<const QueueSlot *>(op.cookie);
   if (slot.gang) return true;
-  return describe_body(*slot.rt, *slot.rt->executors[slot.frame.call.worker], *slot.task, slot.frame.call, to, user);
+  return describe_body(slot.worker->rt, *slot.worker, *slot.task, slot.frame.call, to, user);
 }
 
 Queue::~Queue() {
@@ -148,7 +128,7 @@ bool Queue::advance(ThreadState &thread) noexcept {
     const uint32_t n = ops_->poll(q_, done, 32);
     // The driver's error text belongs to the last completion that it reports (driver.h).
     if (n && done[n - 1].status < 0)
-      if (auto &text = reinterpret_cast<Slot *>(done[n - 1].cookie)->text; !*text)
+      if (auto &text = reinterpret_cast<QueueSlot *>(done[n - 1].cookie)->text; !*text)
         std::snprintf(text, sizeof text, "%s", error_text());
     for (uint32_t i = 0; i < n; ++i) finish(thread, done[i]);
     did |= n > 0;
@@ -170,7 +150,7 @@ bool Queue::advance(ThreadState &thread) noexcept {
   }
   if (!early_.empty()) did |= finish_early(thread);
   if (stalled_) {
-    Slot *slot = stalled_;
+    QueueSlot *slot = stalled_;
     stalled_ = nullptr;
     if (!submit(slot)) return did;
     did = true;
@@ -299,7 +279,7 @@ bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
     }
   }
   if (!is_staged(*t) && !load(thread, t, &impl)) return true;
-  Slot *slot = free_.back();
+  QueueSlot *slot = free_.back();
   if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
     return true;  // it waits for something else and will be issued again
   } else if (s < 0) {
@@ -328,7 +308,7 @@ bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
     slot->op.flags &= CONSORT_OPF_TIME;
     slot->op.u.launch = slot->launch.what;
   } else {
-    slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
+    slot->op.u.call = {run_host_code, &slot->frame.call};
   }
   if ((t->bits & kFollowed) && t->extra && t->extra->ntickets) {
     static_assert(sizeof(Ticket) == sizeof(consort_ticket));
@@ -339,7 +319,7 @@ bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
 }
 
 bool Queue::issue_for_team(ThreadState &thread, Gang &g) noexcept {
-  Slot *slot = free_.back();
+  QueueSlot *slot = free_.back();
   free_.pop_back();
   rt_.gangs.begin(worker_, thread, g);
   const Frame &frame = Gangs::frame_of(g);
@@ -347,14 +327,14 @@ bool Queue::issue_for_team(ThreadState &thread, Gang &g) noexcept {
   slot->run = {};
   slot->own_call = std::exchange(slot->frame.call, frame.call);  // its pointers refer to the gang
   fill_op(slot, Gangs::task_of(g), frame);
-  slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
+  slot->op.u.call = {run_host_code, &slot->frame.call};
   return submit(slot);
 }
 
 // Issues the native graph in place of all nodes; if it cannot be prepared, the nodes begin.
 bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
   NativeGraph &c = NativeGraph::of(*t);
-  Slot *slot = free_.back();
+  QueueSlot *slot = free_.back();
   if (const consort_status s = fail_if_doomed(rt_, t); s < 0) {
     complete(rt_, thread, t, s, &worker_);
     return true;
@@ -387,7 +367,7 @@ bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
 }
 
 // It is unknown which of its tasks failed: all data that they write are poisoned, and each is checked by itself.
-void Queue::finish_captured(ThreadState &thread, Slot *slot, consort_status s) noexcept {
+void Queue::finish_captured(ThreadState &thread, QueueSlot *slot, consort_status s) noexcept {
   Task *const t = slot->task;
   NativeGraph &c = *std::exchange(slot->captured, nullptr);
   --inflight_;
@@ -406,7 +386,7 @@ void Queue::finish_captured(ThreadState &thread, Slot *slot, consort_status s) n
   c.go_by_nodes(thread);
 }
 
-void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
+void Queue::fill_op(QueueSlot *slot, Task *t, const Frame &frame) noexcept {
   slot->task = t;
   slot->recorded = false;
   slot->op = {};
@@ -421,8 +401,7 @@ void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
   slot->op.codelet = t->codelet->number;
   slot->op.impl = frame.call.impl;
   slot->op.priority = t->pub.priority;
-  static_assert(offsetof(Slot, frame) == 0 && offsetof(Frame, call) == 0);
-  slot->fn = frame.fn;
+    slot->fn = frame.fn;
   slot->text[0] = 0;
 }
 
@@ -436,7 +415,7 @@ void Queue::end_unissued(ThreadState &thread, Task *t, consort_status s) noexcep
 }
 
 void Queue::end_early(Task *t, consort_status s, const char *why, bool recorded) noexcept {
-  Slot *slot = free_.back();
+  QueueSlot *slot = free_.back();
   free_.pop_back();
   slot->task = t;
   slot->watcher = {};
@@ -447,7 +426,7 @@ void Queue::end_early(Task *t, consort_status s, const char *why, bool recorded)
   early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});
 }
 
-bool Queue::submit(Slot *slot) noexcept {
+bool Queue::submit(QueueSlot *slot) noexcept {
   if (slot->captured) [[unlikely]] return launch(slot);
   const bool launch = slot->op.kind == CONSORT_OP_LAUNCH;
   if (launch) clear_error();
@@ -471,7 +450,7 @@ bool Queue::submit(Slot *slot) noexcept {
   return true;
 }
 
-bool Queue::launch(Slot *slot) noexcept {
+bool Queue::launch(QueueSlot *slot) noexcept {
   clear_error();
   const consort_status s = slot->captured->launch(q_, slot->op);
   if (s > 0) {
@@ -506,14 +485,14 @@ void Queue::mark_issued(Task *t) noexcept {
   });
 }
 
-consort_status Queue::known_status(Slot &slot, consort_status s) const noexcept {
+consort_status Queue::known_status(QueueSlot &slot, consort_status s) const noexcept {
   const consort_status known = ended_status(s, worker_.unit.device->plugin->manifest->name, "an operation");
   if (known != s) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
   return known;
 }
 
 void Queue::finish(ThreadState &thread, const consort_done &done) noexcept {
-  Slot *slot = reinterpret_cast<Slot *>(done.cookie);
+  QueueSlot *slot = reinterpret_cast<QueueSlot *>(done.cookie);
   Task *t = slot->task;
   give_reason(*slot, done.status);
   if (Gang *g = std::exchange(slot->gang, nullptr)) {
@@ -551,7 +530,7 @@ void Queue::finish(ThreadState &thread, const consort_done &done) noexcept {
 }
 
 // Its slot is free, and nothing of it has taken effect. A followed task inherits the failures of its predecessors.
-bool Queue::run_again_elsewhere(ThreadState &thread, Slot *slot, const consort_done &done) noexcept {
+bool Queue::run_again_elsewhere(ThreadState &thread, QueueSlot *slot, const consort_done &done) noexcept {
   Task *const t = slot->task;
   const ReportedInstance watcher = slot->watcher;
   const TaskName name = t->pub.id;
@@ -569,7 +548,7 @@ bool Queue::run_again_elsewhere(ThreadState &thread, Slot *slot, const consort_d
 }
 
 // Reports to observers. The start of a device's op is known only after its end.
-void Queue::tell(const Slot &slot, const consort_done &done, consort_status status) noexcept {
+void Queue::tell(const QueueSlot &slot, const consort_done &done, consort_status status) noexcept {
   const Task &t = *slot.task;
   if (slot.watcher.instance) {
     consort_done told = done;
@@ -592,7 +571,7 @@ void Queue::tell(const Slot &slot, const consort_done &done, consort_status stat
 bool Queue::finish_early(ThreadState &thread) noexcept {
   bool did = false;
   for (size_t i = 0; i < early_.size();) {
-    Slot *slot = reinterpret_cast<Slot *>(early_[i].cookie);
+    QueueSlot *slot = reinterpret_cast<QueueSlot *>(early_[i].cookie);
     if (!predecessors_ended(*slot->task)) {
       ++i;
       continue;

@@ -17,6 +17,7 @@
 namespace consort {
 
 struct Gang;
+struct QueueSlot;
 
 class Queue final : public IssueQueue {
  public:
@@ -44,16 +45,15 @@ class Queue final : public IssueQueue {
   static bool describe(const consort_op &, void (*to)(void *user, const consort_body *), void *user) noexcept;
 
  private:
-  struct Slot;                                      // one task in flight
   Queue(Execution &, Executor &, uint16_t number);
   bool stages_enough() const noexcept;
   Task *next(uint32_t *impl, uint32_t *team, bool *did) noexcept;  // *did: a task was pushed
   bool stand_by(ThreadState &) noexcept;                   // called to a team
   bool issue_for_team(ThreadState &, Gang &) noexcept;
   bool issue_captured(ThreadState &, Task *) noexcept;
-  void finish_captured(ThreadState &, Slot *, consort_status) noexcept;
-  consort_status known_status(Slot &, consort_status) const noexcept;  // sets the slot's text for an unknown number
-  void fill_op(Slot *, Task *, const Frame &) noexcept;
+  void finish_captured(ThreadState &, QueueSlot *, consort_status) noexcept;
+  consort_status known_status(QueueSlot &, consort_status) const noexcept;  // sets the slot's text for an unknown number
+  void fill_op(QueueSlot *, Task *, const Frame &) noexcept;
   bool advance(ThreadState &) noexcept;
   bool issue(ThreadState &, Task *, uint32_t impl) noexcept;
   bool load(ThreadState &, Task *, uint32_t *impl) noexcept;
@@ -61,12 +61,12 @@ class Queue final : public IssueQueue {
   void end_unissued(ThreadState &, Task *, consort_status) noexcept;
   // Nothing of it was issued: ends it when its predecessors have ended. recorded: its failure is recorded.
   void end_early(Task *, consort_status, const char *why, bool recorded) noexcept;
-  bool submit(Slot *) noexcept;
-  bool launch(Slot *) noexcept;                     // of a carrier
+  bool submit(QueueSlot *) noexcept;
+  bool launch(QueueSlot *) noexcept;                     // of a carrier
   void mark_issued(Task *) noexcept;
   void finish(ThreadState &, const consort_done &) noexcept;
-  bool run_again_elsewhere(ThreadState &, Slot *, const consort_done &) noexcept;
-  void tell(const Slot &, const consort_done &, consort_status) noexcept;
+  bool run_again_elsewhere(ThreadState &, QueueSlot *, const consort_done &) noexcept;
+  void tell(const QueueSlot &, const consort_done &, consort_status) noexcept;
   bool finish_early(ThreadState &) noexcept;
 
   Execution &rt_;
@@ -77,9 +77,9 @@ class Queue final : public IssueQueue {
   consort_queue_desc desc_{};
   uint32_t depth_ = 1, inflight_ = 0;
   uint64_t accepted_ = 0;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<Slot *> free_;
-  Slot *stalled_ = nullptr;                         // prepared, not accepted yet
+  std::vector<std::unique_ptr<QueueSlot>> slots_;
+  std::vector<QueueSlot *> free_;
+  QueueSlot *stalled_ = nullptr;                         // prepared, not accepted yet
   TaskFifo::Links links_;                            // of the rows; an entry belongs to the row's owner
   TaskFifo follow_;                                  // claimed tasks: issued in order, before tasks of the policy
   std::vector<consort_done> early_;                 // completions reported before that of a predecessor on another queue
