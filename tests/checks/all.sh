@@ -122,6 +122,7 @@ if [ -n "$all" ]; then stage "build release" make release release all; else stag
 stage "includes" tests/checks/includes.py
 stage "standard headers" tests/checks/standard_headers.py
 stage "floors" tests/checks/floors.py
+stage "lengths" tests/checks/lengths.py
 stage "vocabulary" tests/checks/vocabulary.py
 stage "naps" tests/checks/naps.py
 stage "atomics" tests/checks/atomics.py
