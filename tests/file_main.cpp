@@ -29,8 +29,10 @@ std::string tests_of(const std::string &file) {
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
   if (argc == 3 && !std::strcmp(argv[1], "--of")) {
-    const std::string filter = tests_of(std::string(argv[2]) + "_test.cpp");
+    const std::string given = GTEST_FLAG_GET(filter);  // of GTEST_FILTER: what it leaves out stays out
+    std::string filter = tests_of(std::string(argv[2]) + "_test.cpp");
     if (filter.empty()) return std::fprintf(stderr, "no tests of a file %s_test.cpp here\n", argv[2]), 2;
+    if (given.find('-') != given.npos) filter += given.substr(given.find('-'));
     GTEST_FLAG_SET(filter, filter);
   } else if (argc > 1) {
     return std::fprintf(stderr, "usage: %s [--of FILE] [options of GoogleTest]\n", argv[0]), 2;

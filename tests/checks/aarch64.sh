@@ -97,18 +97,27 @@ grep -E ' (warning|error): |^FAILED' "$build/build.log" | sort -u
 # the other, since each takes a third of a second. A test of resident memory, which is qemu's own there.
 export GTEST_FILTER='-*Privileged*:Lifecycle.RepeatedStartAndStop*:Lifecycle.ThreadRecords*' TEST_LIMIT=850 XDG_CACHE_HOME=$build/cache QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 # The command of each test: a program, and the file in it.
-commands=$(ctest --test-dir "$build/consort" --show-only=json-v1 |
-  python3 -c 'import json, sys; [print(t["name"], *t.get("command", [])) for t in json.load(sys.stdin)["tests"]]')
-for p in "${programs[@]}"; do
-  log=$build/$p.log
-  read -ra command < <(sed -n "s/^$p //p" <<<"$commands")
-  if (cd "$build/consort/tests" && timeout 900 qemu-aarch64-static -E LD_LIBRARY_PATH="$sysroot/usr/lib/aarch64-linux-gnu" "${command[@]}") >"$log" 2>&1; then
+ctest --test-dir "$build/consort" --show-only=json-v1 |
+  python3 -c 'import json, sys; [print(t["name"], *t.get("command", [])) for t in json.load(sys.stdin)["tests"]]' >"$build/commands"
+export build sysroot
+run_one() { # run_one TEST: says whether it passed, on one line; its output is in TEST.log
+  local log=$build/$1.log command
+  read -ra command < <(sed -n "s/^$1 //p" "$build/commands")
+  if (cd "$build/consort/tests" && timeout 900 qemu-aarch64-static -E LD_LIBRARY_PATH="$sysroot/usr/lib/aarch64-linux-gnu" "${command[@]}") >"$log" 2>&1 </dev/null; then
+    echo "passed $1"
+  else
+    echo "failed $1"
+  fi
+}
+export -f run_one
+while read -r result p; do
+  if [ "$result" = passed ]; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
     echo "---- $p:"
-    grep -vE '^\[ +(OK|RUN) |^\[-+\]|^$' "$log" | tail -n 30
+    grep -vE '^\[ +(OK|RUN) |^\[-+\]|^$' "$build/$p.log" | tail -n 30
   fi
-done
+done < <(printf '%s\n' "${programs[@]}" | xargs -P "$jobs" -I{} bash -c 'run_one {}')
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
