@@ -83,6 +83,7 @@ consort_status run_task(const consort_call *call) {
   }
   run_function(call, task, slot, buffers);
   running = before;
+  if (job.short_run) end_of_short_run(job);
   return CONSORT_OK;
 }
 

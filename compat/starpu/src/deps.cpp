@@ -55,7 +55,8 @@ void hold_end(Job &job, unsigned n) {
       job.id = id;
       auto expected = Job::State::submitting;
       job.state.compare_exchange_strong(expected, Job::State::submitted);
-      job.more();
+      Relations &more = job.more();
+      if (job.short_run) more.inner_holds += n;
     }
     while (n--) must(consort_task_end_hold(instance.rt, id), "starpu_task_end_dep_add");
     return;

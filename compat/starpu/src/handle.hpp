@@ -31,19 +31,20 @@ struct Plan {
 }  // namespace starpu_layer
 
 struct _starpu_data_state {
+  // What each submission reads comes first.
   consort_data_id id{0};
-  starpu_data_interface_id kind = STARPU_UNKNOWN_INTERFACE_ID;
-  starpu_layer::AnyLayout home{};     // the sizes, and the application's memory if there is any
-  int home_node = -1;
   std::atomic<bool> written{false};   // whether a task, in the order of submission, has given it contents
   std::atomic<bool> ordered{true};    // sequential consistency
+  starpu_data_interface_id kind = STARPU_UNKNOWN_INTERFACE_ID;
+  _starpu_data_state *father = nullptr;
+  starpu_layer::AnyLayout home{};     // the sizes, and the application's memory if there is any
+  int home_node = -1;
   const starpu_codelet *init_cl = nullptr;
   void *user_data = nullptr;
   std::vector<int> coordinates;
   bool ooc = true;
   starpu_layer::SpinLock lock;        // holds
   std::vector<consort_hold> holds;    // accesses of the application
-  _starpu_data_state *father = nullptr;
   std::vector<starpu_layer::Plan> plans;  // by starpu_data_partition(): at most one, the last
   bool partitioned = false;
 };

@@ -37,7 +37,7 @@ class Unfinished {
 
  private:
   void wake();
-  std::atomic<int64_t> count_{0};
+  alignas(64) std::atomic<int64_t> count_{0};
   std::atomic<uint32_t> waiting_{0};
   std::mutex lock_;
   std::condition_variable ended_;
@@ -64,8 +64,8 @@ struct Instance {
   uint32_t kinds = 0;  // which kinds of workers there are
   int least_priority = 0, most_priority = 0;
   int64_t submitted_most = 0, submitted_least = 0;  // 0: no limit
-  Unfinished unfinished;
   uint64_t started_ns = 0;
+  Unfinished unfinished;  // written all the time, and therefore apart from the rest
 };
 extern Instance instance;
 

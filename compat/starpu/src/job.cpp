@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "pool.hpp"
 #include "profiling.hpp"
 
 namespace starpu_layer {
@@ -12,7 +13,18 @@ JobRef::JobRef(Job *job) : job_(job) {
 }
 
 JobRef::~JobRef() {
-  if (job_ && job_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete job_;
+  if (job_) unref(job_);
+}
+
+void unref(Job *job) {
+  if (job->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (!job->embedded) {
+    delete job;
+    return;
+  }
+  auto *block = reinterpret_cast<TaskBlock *>(reinterpret_cast<std::byte *>(job) - offsetof(TaskBlock, job));
+  job->~Job();
+  give_block(block);
 }
 
 Job &job_of(starpu_task *task) {
@@ -28,16 +40,36 @@ Job &job_of(starpu_task *task) {
 
 void drop_job(starpu_task *task) {
   Job *job = static_cast<Job *>(std::exchange(task->starpu_private, nullptr));
-  if (!job) return;
-  if (job->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete job;
+  if (job) unref(job);
 }
 
 void wait_for_end(Job &job) {
   instance.unfinished.wait([&] { return job.state.load() == Job::State::ended; });
 }
 
+namespace {
+
+void finish_short_run(Job &job) {
+  job.state.store(Job::State::ended, std::memory_order_relaxed);
+  destroy_task(job.task);
+  instance.unfinished.remove();
+  unref(&job);
+}
+
+}  // namespace
+
+void end_of_short_run(Job &job) {
+  if (job.relations) [[unlikely]] {
+    std::lock_guard lock(job.lock);
+    job.relations->body_over = true;
+    if (job.relations->inner_holds) return;
+  }
+  finish_short_run(job);
+}
+
 void release_end(Job &job) {
   consort_task_id id{0};
+  bool finish = false;
   {
     std::lock_guard lock(job.lock);
     Relations &more = job.more();
@@ -50,8 +82,10 @@ void release_end(Job &job) {
       return;
     }
     id = job.id;
+    if (more.inner_holds && --more.inner_holds == 0) finish = more.body_over;
   }
   consort_task_end_release(instance.rt, id);
+  if (finish) finish_short_run(job);
 }
 
 void release_dependents(Job &job) {
@@ -98,7 +132,7 @@ void end_of_run(void *arg, const consort_outcome *outcome) {
     if (destroy && detach) destroy_task(task);
   }
   instance.unfinished.remove();
-  if (job.refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete &job;
+  unref(&job);
 }
 
 }  // namespace starpu_layer

@@ -55,6 +55,8 @@ struct Relations {
   consort_task_id stand_in{0};  // an empty task that ends with this one: what is declared before the submission waits for it
   uint32_t end_holds = 0;       // of the next run
   uint32_t early_releases = 0;  // of holds of a run whose id is not known yet
+  uint32_t inner_holds = 0;     // of a short run, made by its own function
+  bool body_over = false;       // of a short run
 };
 
 struct Job {
@@ -75,14 +77,20 @@ struct Job {
   std::unique_ptr<Relations> relations;
   std::vector<uint32_t> views;  // which view each buffer is, where a handle is used twice; else empty
   uint32_t implementation = 0;
-  uint64_t number = 0;  // of its last submission
+  uint64_t number = 0;     // of its last submission
+  bool embedded = false;   // it lies beside its task, in a TaskBlock
+  bool short_run = false;  // the function's return ends the run: the runtime is not asked to tell
   std::unique_ptr<starpu_profiling_task_info> info;  // where the program gave none and times are kept
 };
 
 // The record of a task; made at the first call.
 Job &job_of(starpu_task *task);
+// Removes one reference.
+void unref(Job *job);
 // Lets go of the record.
 void drop_job(starpu_task *task);
+// The function of a short run has returned: ends the run, unless the function holds its end.
+void end_of_short_run(Job &job);
 // Waits until the job's last run has ended, its callback included.
 void wait_for_end(Job &job);
 // Ends a run: dependents, callback, resubmission, release of the task.

@@ -12,7 +12,7 @@
 namespace starpu_layer {
 namespace {
 
-std::atomic<uint64_t> numbers{0};
+alignas(64) std::atomic<uint64_t> numbers{0};
 
 // The data of a task as Consort takes them: each once.
 class Uses {
@@ -138,8 +138,15 @@ int refused(starpu_task *task, Job &job, consort_status status, int error) {
   task->status = STARPU_TASK_INIT;
   job.state.store(Job::State::fresh);
   instance.unfinished.remove();
-  if (job.refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete &job;
+  unref(&job);
   return error;
+}
+
+// Whether nothing has to happen at the end of the run but to free the task: then the function's return ends it.
+bool is_short(const starpu_task *task, const Job &job, const Variant *variant) {
+  return variant && variant->id.v && variant->type == STARPU_SEQ && task->detach && task->destroy && !task->synchronous &&
+         !task->regenerate && !task->callback_func && !task->cl->callback_func && !task->prologue_callback_func &&
+         !task->use_tag && !task->bundle && !task->profiling_info && !job.relations;
 }
 
 }  // namespace
@@ -188,9 +195,8 @@ int submit(starpu_task *task) {
   if (!task->sequential_consistency) desc.flags |= CONSORT_TASK_UNORDERED;
   desc.after = rare.after.data();
   desc.nafter = static_cast<uint32_t>(rare.after.size());
-  desc.done = end_of_run;
-  desc.done_arg = &job;
   desc.name = task->name;
+  const bool brief = !task->name && !(task->flops > 0) && !(task->cl && task->cl->model);
   if (task->flops > 0) desc.work = static_cast<uint64_t>(task->flops);
   if (task->cl && task->cl->model && task->cl->model->footprint) desc.footprint = task->cl->model->footprint(task) | 1ull << 32;
   if (rare.used) desc.more = &rare.more;
@@ -202,6 +208,13 @@ int submit(starpu_task *task) {
     stamp(task->profiling_info->submit_time);
     task->profiling_info->push_start_time = task->profiling_info->push_end_time = task->profiling_info->submit_time;
     task->profiling_info->pop_start_time = task->profiling_info->submit_time;
+  }
+  job.short_run = is_short(task, job, variant);
+  if (job.short_run) {
+    if (brief) desc.size = CONSORT_TASK_BRIEF;
+  } else {
+    desc.done = end_of_run;
+    desc.done_arg = &job;
   }
   const bool watched = synchronous || rare.used || !task->detach || !task->destroy;  // looked at when the run may be over
   JobRef kept;

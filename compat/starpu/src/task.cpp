@@ -4,18 +4,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "codelet.hpp"
 #include "job.hpp"
+#include "pool.hpp"
 
 namespace starpu_layer {
 
-void destroy_task(starpu_task *task) {
-  starpu_task_clean(task);
-  std::free(task);
-}
-
 namespace {
+
+// Whether the task's record lies beside it and thus ends with it.
+bool has_embedded_job(const starpu_task *task) {
+  const auto *job = static_cast<const Job *>(task->starpu_private);
+  return job && job->embedded && job->task == task;
+}
 
 void free_arguments(starpu_task *task) {
   if (task->cl_arg_free) std::free(task->cl_arg);
@@ -24,6 +27,11 @@ void free_arguments(starpu_task *task) {
   if (task->prologue_callback_pop_arg_free) std::free(task->prologue_callback_pop_arg);
   task->cl_arg_free = task->callback_arg_free = 0;
   task->prologue_callback_arg_free = task->prologue_callback_pop_arg_free = 0;
+  if (task->dyn_handles) std::free(std::exchange(task->dyn_handles, nullptr));
+  if (task->dyn_interfaces) std::free(std::exchange(task->dyn_interfaces, nullptr));
+  if (task->dyn_modes) std::free(std::exchange(task->dyn_modes, nullptr));
+  if (task->profiling_info && task->starpu_private && job_of(task).info.get() == task->profiling_info)
+    task->profiling_info = nullptr;
 }
 
 // Waits for a task that is not detached, and frees it where it says so.
@@ -41,6 +49,14 @@ int wait_for(starpu_task *task) {
 }
 
 }  // namespace
+
+void destroy_task(starpu_task *task) {
+  const bool embedded = has_embedded_job(task);
+  free_arguments(task);
+  drop_job(task);
+  if (!embedded) std::free(task);
+}
+
 }  // namespace starpu_layer
 
 using namespace starpu_layer;
@@ -69,10 +85,14 @@ void starpu_task_init(struct starpu_task *task) {
 }
 
 struct starpu_task *starpu_task_create(void) {
-  auto *task = static_cast<starpu_task *>(std::malloc(sizeof(starpu_task)));
-  if (!task) return nullptr;
+  TaskBlock *block = take_block();
+  if (!block) return nullptr;
+  starpu_task *task = &block->task;
   starpu_task_init(task);
   task->destroy = 1;
+  Job *job = new (block->job) Job(task);
+  job->embedded = true;
+  task->starpu_private = job;
   return task;
 }
 
@@ -88,14 +108,7 @@ struct starpu_task *starpu_task_dup(struct starpu_task *task) {
 
 void starpu_task_clean(struct starpu_task *task) {
   free_arguments(task);
-  std::free(task->dyn_handles);
-  std::free(task->dyn_interfaces);
-  std::free(task->dyn_modes);
-  task->dyn_handles = nullptr;
-  task->dyn_interfaces = nullptr;
-  task->dyn_modes = nullptr;
-  if (task->starpu_private && job_of(task).info.get() == task->profiling_info) task->profiling_info = nullptr;
-  drop_job(task);
+  if (!has_embedded_job(task)) drop_job(task);
 }
 
 void starpu_task_destroy(struct starpu_task *task) {
