@@ -110,7 +110,8 @@ TEST(Sim, StagesOverlap) {
     best = std::min(best, Clocked::now() - t);
   }
   EXPECT_GE(best, 10 * 4e-3);
-  EXPECT_TRUE(!kTimely || best < 0.055) << best << ": three stages of 4 ms, ten blocks: 48 ms, one after the other 118";
+  // A busy machine wakes the device's thread late, so what is told apart is not 48 ms but that no two stages take turns.
+  EXPECT_TRUE(!kTimely || best < 0.08) << best << ": three stages of 4 ms, ten blocks: 48 ms, two by turns 84, one after the other 118";
 }
 
 }  // namespace
