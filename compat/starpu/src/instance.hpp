@@ -70,7 +70,7 @@ struct Instance {
 extern Instance instance;
 
 // What the calling thread runs: the codelet's function of a task, or one of the task's callbacks.
-struct Running {
+struct alignas(32) Running {  // so is the library's thread-local block: tests/checks/thread_locals.py says why
   starpu_task *task = nullptr;
   uint32_t impl = 0, rank = 0, team = 1;
 };
