@@ -153,9 +153,9 @@ CommandLine::CommandLine() {
   trace_export = trace->add_subcommand("export", "writes a trace in the form of other programs");
   trace_export->add_option("FILE", trace_file, "written by a runtime")->required();
   trace_export->add_option("-o,--output", to, "the file to write")->required()->type_name("FILE");
-  trace_export->add_option("--format", trace_form, "chrome: JSON for Perfetto; paje: for pajeng and ViTE; csv: a line for each task")
-      ->check(CLI::IsMember({"chrome", "paje", "csv"}).description(""))
-      ->type_name("chrome|paje|csv")
+  trace_export->add_option("--format", trace_form, "chrome: JSON for Perfetto; paje: for pajeng and ViTE; csv: a line for each task; text: a line for each event")
+      ->check(CLI::IsMember({"chrome", "paje", "csv", "text"}).description(""))
+      ->type_name("chrome|paje|csv|text")
       ->capture_default_str();
   data(trace_export);
 

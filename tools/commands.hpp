@@ -88,7 +88,7 @@ int run_part();                                       // the ranks of a machine
 int run_why_not(Settings &, const std::string &name, bool json);
 int run_sched_explain(Settings &, bool json);
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json);
-// form: chrome, paje or csv
+// form: chrome, paje, csv or text
 int run_trace_export(const std::string &record, const std::string &form, const std::string &out, bool json);
 // kind, files: "": as in the settings
 struct BoundOptions {

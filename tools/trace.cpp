@@ -184,10 +184,16 @@ void show_decisions(const Trace &t) {
 
 }  // namespace
 
+Trace read_trace(const std::string &path) {
+  Trace t(path);
+  if (t.cut) warn(path + " has no end: its program was killed, or had no room for it. What follows its last whole record is missing");
+  return t;
+}
+
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json) {
   const Trace t = [&] {
     const Progress progress("reading " + path);
-    return Trace(path);
+    return read_trace(path);
   }();
   if (json) return std::puts(trace_json(t).c_str()), 0;
   if (!svg.empty()) {
@@ -203,7 +209,7 @@ int run_trace_show(const std::string &path, const std::string &svg, uint32_t wid
   show_copies(t);
   show_decisions(t);
   if (t.lost)
-    std::printf("\n%llu events were dropped, the oldest of their kind: raise the setting trace_events\n",
+    std::printf("\n%llu events were dropped: raise the setting trace_buffer, or trace_events with trace_mode = \"keep\"\n",
                 static_cast<unsigned long long>(t.lost));
   return 0;
 }

@@ -1,5 +1,7 @@
 // trace.hpp — a parsed trace of a runtime (the setting `trace`).
 #pragma once
+#include <consort/shared/trace_reader.hpp>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -73,14 +75,24 @@ struct Trace {
   std::vector<Link> links;
   uint64_t begin = 0, end = 0, lost = 0;  // range of all runs and copies
   uint64_t unlogged = 0;               // tasks that had no room in the graph
+  bool cut = false;                    // it has no end: its program was killed, or had no room for it
 
  private:
+  static constexpr uint32_t kMostNames = 1 << 20;
   class Line;
+  using Record = consort::shared::TraceReader::Record;
+  void read_text(const std::string &path, std::string_view);
+  void read_records(const std::string &path, std::string_view);
+  void take(const Line &);             // refuses what it does not know
   bool take_event(const Line &);       // false: another kind of line
   bool take_graph(const Line &);
+  bool take_record(const std::string &path, const Record &);  // false: another kind of record
+  void take_fact(const std::string &path, const Record &, std::unordered_map<uint64_t, uint64_t> *data);
+  void take_task(const std::string &path, const Record &, const std::unordered_map<uint64_t, uint64_t> &data);
   void finish();
 };
 
+Trace read_trace(const std::string &path);  // warns where it is cut
 std::string trace_svg(const Trace &);
 std::string trace_json(const Trace &);
 

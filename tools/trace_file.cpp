@@ -1,4 +1,5 @@
-// trace_file.cpp — parser of a trace's text: one line per item, fields separated by tabs (written by kernel/observe/tracer.cpp).
+// trace_file.cpp — reads a trace (docs/trace.md): its lines are parsed here, its records taken in trace_records.cpp. The text
+// form has lines alone.
 //
 // A trace may have millions of lines: no line and no field is copied, except names.
 #include <algorithm>
@@ -8,13 +9,14 @@
 #include <stdexcept>
 #include <tuple>
 
+#include <consort/shared/trace_reader.hpp>
+
 #include "plain_file.hpp"
 #include "trace.hpp"
 
 namespace tool {
 namespace {
 
-constexpr uint32_t kMostNames = 1 << 20;
 constexpr size_t kMostFields = 10;
 
 std::string &name_at(std::vector<std::string> &names, uint32_t i) {
@@ -158,9 +160,37 @@ bool Trace::take_graph(const Line &l) {
   return true;
 }
 
+void Trace::take(const Line &l) {
+  if (take_event(l) || take_graph(l)) return;
+  if (l.kind() == "clock") {
+    l.needs(1);
+    clock = l.text(0);
+  } else if (l.kind() == "scheduler") {
+    l.needs(1);
+    scheduler = l.text(0);
+  } else if (l.kind() == "worker") {
+    l.needs(3);
+    if (l.index(0, kMostNames) != workers.size()) l.refuse("workers are numbered from 0");
+    workers.push_back({l.text(1), l.text(2)});
+  } else if (l.kind() == "space") {
+    l.needs(2);
+    name_at(spaces, l.index(0, kMostNames)) = l.text(1);
+  } else if (l.kind() == "codelet") {
+    l.needs(2);
+    name_at(codelets, l.index(0, kMostNames)) = l.text(1);
+  } else {
+    l.refuse("\"" + std::string(l.kind()) + "\" is not a kind of line");
+  }
+}
+
 Trace::Trace(const std::string &path) {
   const std::string all = read_plain(path, kLargestTrace);
-  std::string_view rest = all;
+  if (consort::shared::TraceReader::is_binary(all)) read_records(path, all);
+  else read_text(path, all);
+  finish();
+}
+
+void Trace::read_text(const std::string &path, std::string_view rest) {
   const auto next = [&] {
     const size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
@@ -168,38 +198,37 @@ Trace::Trace(const std::string &path) {
     return line;
   };
   if (next() != "consort trace 1")
-    throw std::runtime_error(path + ": not a trace: the setting trace = \"FILE\" of a runtime writes one when it stops");
+    throw std::runtime_error(path + ": not a trace: the setting trace = \"FILE\" of a runtime writes one");
   bool whole = false;
   for (size_t number = 2; !rest.empty(); ++number) {
     const Line l(path, number, next());
     if (whole) l.refuse("there is text behind the end");
-    if (take_event(l) || take_graph(l)) continue;
-    if (l.kind() == "clock") {
-      l.needs(1);
-      clock = l.text(0);
-    } else if (l.kind() == "scheduler") {
-      l.needs(1);
-      scheduler = l.text(0);
-    } else if (l.kind() == "worker") {
-      l.needs(3);
-      if (l.index(0, kMostNames) != workers.size()) l.refuse("workers are numbered from 0");
-      workers.push_back({l.text(1), l.text(2)});
-    } else if (l.kind() == "space") {
-      l.needs(2);
-      name_at(spaces, l.index(0, kMostNames)) = l.text(1);
-    } else if (l.kind() == "codelet") {
-      l.needs(2);
-      name_at(codelets, l.index(0, kMostNames)) = l.text(1);
-    } else if (l.kind() == "end") {
+    if (l.kind() == "end") {
       l.needs(1);
       lost = l.number(0);
       whole = true;
     } else {
-      l.refuse("\"" + std::string(l.kind()) + "\" is not a kind of line");
+      take(l);
     }
   }
   if (!whole) throw std::runtime_error(path + ": it is truncated");
-  finish();
+}
+
+void Trace::read_records(const std::string &path, std::string_view all) {
+  consort::shared::TraceReader reader;
+  if (!reader.open(all)) throw std::runtime_error(path + ": " + reader.why());
+  cut = reader.cut();
+  lost = reader.lost();
+  size_t number = 0;                   // the lines stand between records, and are counted by themselves
+  reader.each_line([&](std::string_view text) {
+    const Line l(path, ++number, text);
+    if (l.kind() != "record" && l.kind() != "ticks") take(l);
+  });
+  std::unordered_map<uint64_t, uint64_t> ids;  // of data, by number
+  reader.each_record([&](const Record &r) { take_fact(path, r, &ids); });
+  reader.each_record([&](const Record &r) {
+    if (!take_record(path, r)) take_task(path, r, ids);
+  });
 }
 
 void Trace::finish() {

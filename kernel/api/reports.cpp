@@ -1,6 +1,7 @@
 // reports.cpp — reports.h: the record of a run, and reports about it.
 #include <consort/reports.h>
 #include <consort/shared/plain_file.hpp>
+#include <consort/shared/trace_text.hpp>
 
 #include "api/entry.hpp"
 #include "observe/reports.hpp"
@@ -26,6 +27,9 @@ Result<std::string> contents_of(const char *path) {
   if (!file) return failed(file.why());
   std::string text, why;
   if (!file.read(&text, &why)) return failed(why);
+  if (!shared::TraceReader::is_binary(text)) return text;  // the form before version 0.3, or no trace
+  const std::string binary = std::move(text);
+  if (!shared::TraceText::write(binary, &text, &why)) return failed("is not a sound trace: " + why);
   return text;
 }
 
@@ -50,6 +54,21 @@ Result<void> report_file(const consort_settings *settings, const char *report, c
 }  // namespace
 
 extern "C" {
+
+consort_status consort_trace_select(consort_runtime *shell, uint32_t categories) {
+  const ApiCall rt(shell);
+  if (!rt) return refuse_shell(shell);
+  if (categories & ~uint32_t{CONSORT_TRACE_ALL})
+    return set_errorf(CONSORT_E_INVAL, "categories %#x of a trace are unknown: CONSORT_TRACE_*", categories & ~uint32_t{CONSORT_TRACE_ALL});
+  if (!rt->tracer)
+    return set_error(CONSORT_E_UNSUPPORTED, "nothing is recorded: start the runtime with the setting `reports` or `trace`");
+  {
+    const std::lock_guard lock(rt->paths_mutex);
+    rt->traced = categories;
+  }
+  rt->choose_paths();
+  return CONSORT_OK;
+}
 
 consort_status consort_report_begin(consort_runtime *shell) {
   const ApiCall rt(shell, ApiCall::kEnds);

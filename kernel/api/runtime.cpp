@@ -214,12 +214,16 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   topology->set_teams(std::move(teams->teams));
   gangs.open(teams->one_at_a_time);
   models->open();
-  if (auto traced = Tracer::open(*this); traced) tracer = std::move(*traced);
-  else return traced.error();
+  ticks = TickClock::choose(clock);
+  if (auto opened = Tracer::open(*this); opened) tracer = std::move(*opened);
+  else return opened.error();
   run_observer = tracer.get();
   if (watched) watched->follow(tracer.get()), run_observer = watched.get();
+  if (tracer) traced = tracer->categories();
   graph_observer = tracer ? tracer->graph() : nullptr;
   if (auto r = policies.open(*this, scheduler); !r) return r.error();
+  if (tracer)
+    if (auto r = tracer->begin(); !r) return r.error();
   if (manual) return {};
   if (auto r = memory.start_threads(); !r) return r.error();
   for (auto &w : executors)

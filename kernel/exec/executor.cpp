@@ -14,6 +14,7 @@
 #include "graph/failed_task.hpp"
 #include "task/guarded_call.hpp"
 #include "task/run_observer.hpp"
+#include "task/trace_categories.hpp"
 
 namespace consort {
 namespace {
@@ -366,9 +367,10 @@ void Executor::rest_as_spare(ThreadState &thread) {
 
 // Off the token, with the thread's parker shown.
 void Executor::sleep(ThreadState &thread) noexcept {
-  const uint64_t since = rt.run_observer ? rt.clock.now() : 0;
+  const bool traced = rt.traces(traced::kWaits);
+  const uint64_t since = traced ? rt.clock.now() : 0;
   thread.spin.sleep(rt.spin_ns, [&] { thread.parker.wait(-1); });
-  if (rt.run_observer) rt.run_observer->slept(id, since, rt.clock.now());
+  if (traced) rt.run_observer->slept(id, since, rt.clock.now());
 }
 
 // Runs with the token until it must give it up: no work, or another thread has asked for it.

@@ -14,6 +14,7 @@
 #include "model/models.hpp"
 #include "task/eligibility.hpp"
 #include "task/run_observer.hpp"
+#include "task/trace_categories.hpp"
 
 namespace consort {
 
@@ -85,6 +86,7 @@ struct Gang {
   bool bound = false;                  // the leader's thread is bound to the team's cores; previous affinity:
   cpu_set_t before;
   bool told = false;
+  bool traced = false;                 // in the trace, too
   Models::Run run;
   ReportedInstance watcher;
   uint64_t t0 = 0;
@@ -337,7 +339,7 @@ void Gangs::run_part(Executor &w, ThreadState &thread, Gang &g) noexcept {
     own.call.worker = w.id;
     own.call.unit = w.unit.desc.id;
     Task *const outer = std::exchange(thread.task, t);
-    const bool timed = rank && rt_.run_observer;
+    const bool timed = rank && rt_.traces(traced::kTasks);
     const uint64_t t0 = timed ? rt_.clock.now() : 0;
     if (g.threads) {
       s = run_threads(g);
@@ -349,7 +351,7 @@ void Gangs::run_part(Executor &w, ThreadState &thread, Gang &g) noexcept {
     }
     thread.task = outer;
     if (s < 0) g.fail(s, error_text(), w.id);
-    if (timed) rt_.run_observer->ran(w.id, *t, g.name, g.frame.call.impl, -1, t0, rt_.clock.now(), s, thread.seat == &w);
+    if (timed) rt_.run_observer->ran(w.id, *t, g.name, g.frame.call.impl, -1, t0, rt_.clock.now(), s, Stamps::kNs);
   }
   if (g.spmd && !g.threads) leave_barrier(g, s, w.id);
   end_part(w, g);
@@ -447,23 +449,25 @@ void Gangs::begin_told(Executor &w, Gang &g) noexcept {
   Task &t = *g.task;
   g.t0 = 0;
   g.run = {};
+  g.traced = false;
   g.told = rt_.observed.load(std::memory_order_relaxed) && !g.doomed;
   if (!g.told) return;
   const bool watched = rt_.policy.observes();
   if (rt_.models->in_use()) g.run = rt_.models->begin(w, g.frame, t, g.team);
-  if (rt_.profile || rt_.run_observer || watched || g.run.cell || g.run.counted) g.t0 = rt_.clock.now();
+  g.traced = rt_.traces(traced::kTasks);
+  if (rt_.profile || g.traced || watched || g.run.cell || g.run.counted) g.t0 = rt_.clock.now();
   trace(rt_, t, g.name, w.id, 0, g.t0);
   g.watcher = watched ? rt_.policy.tell_started(w, &t) : ReportedInstance{};
 }
 
 void Gangs::end_told(Executor &w, Gang &g, consort_status s) noexcept {
   if (!g.told) return;
-  const uint64_t t1 = g.t0 ? rt_.clock.now() : 0;
-  if (rt_.run_observer) {
-    rt_.run_observer->ran(w.id, *g.task, g.name, g.frame.call.impl, g.run.expected, g.t0, t1, s, true);
+  const uint64_t t1 = g.t0 || g.traced ? rt_.clock.now() : 0;
+  if (g.traced) {
+    rt_.run_observer->ran(w.id, *g.task, g.name, g.frame.call.impl, g.run.expected, g.t0, t1, s, Stamps::kNs);
     // Members that lend their cores are reported as busy, too.
     for (uint32_t i = 1; !g.others && i < g.team->size(); ++i)
-      rt_.run_observer->ran(g.team->members[i], *g.task, g.name, g.frame.call.impl, -1, g.t0, t1, s, false);
+      rt_.run_observer->ran(g.team->members[i], *g.task, g.name, g.frame.call.impl, -1, g.t0, t1, s, Stamps::kNs);
   }
   if (g.run.model) rt_.models->end(w, g.run, g.t0, t1, s >= 0, g.team);
   if (g.watcher.instance) rt_.policy.tell_finished(g.watcher, w, {g.name, s, 0, g.t0, t1, 0, 0});

@@ -15,6 +15,7 @@
 #include "model/models.hpp"
 #include "task/eligibility.hpp"
 #include "task/run_observer.hpp"
+#include "task/trace_categories.hpp"
 
 namespace consort {
 namespace {
@@ -313,20 +314,20 @@ consort_status observed_body(Execution &rt, Executor &w, Frame &f, Task *t) noex
   const bool told = rt.policy.observes();
   Models::Run run;
   if (rt.models->in_use()) run = rt.models->begin(w, f, *t);
-  const bool profiled = rt.profile, timed = profiled || rt.run_observer || told || run.cell || run.counted;
-  const uint64_t t0 = timed ? rt.clock.now() : 0;
+  const bool profiled = rt.profile, timed = profiled || told || run.cell || run.counted, traced = rt.traces(traced::kTasks);
+  const uint64_t t0 = timed ? rt.clock.now() : traced ? rt.ticks.now(rt.clock) : 0;
   trace(rt, *t, name, w.id, 0, t0);
   ThreadState &thread = *rt.this_thread();
   const StartReport outer = std::exchange(thread.told, {name, w.id, run.counted, false, 0, run.expected,
                                             told ? rt.policy.tell_started(w, t) : ReportedInstance{}});
   const consort_status status = run_body(rt, w, *t, f.fn, &f.call);
-  const uint64_t t1 = timed ? rt.clock.now() : 0;
+  const uint64_t t1 = timed ? rt.clock.now() : traced ? rt.ticks.now(rt.clock) : 0;
   const StartReport own = std::exchange(thread.told, outer);
-  const bool here = thread.seat == &w;
   run.counted = own.counted;
   if (own.waited) run.cell = nullptr;  // its time includes that of other bodies
-  if (rt.run_observer) rt.run_observer->ran(w.id, *t, name, f.call.impl, run.expected, t0, t1, status, here);
-  if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && here);
+  if (traced)
+    rt.run_observer->ran(w.id, *t, name, f.call.impl, run.expected, t0, t1, status, timed ? Stamps::kNs : Stamps::kTicks);
+  if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && thread.seat == &w);
   // A body that waited was reported when its wait began.
   if (own.watcher.instance) rt.policy.tell_finished(own.watcher, w, {name, status, 0, t0, t1, 0, 0});
   if (profiled) w.count_busy(t0, t1 - std::min(own.waited_ns, t1 - t0));

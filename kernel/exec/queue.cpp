@@ -23,6 +23,7 @@
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"
 #include "task/run_observer.hpp"
+#include "task/trace_categories.hpp"
 #include "task/task_bytes.hpp"
 
 namespace consort {
@@ -392,7 +393,7 @@ void Queue::fill_op(QueueSlot *slot, Task *t, const Frame &frame) noexcept {
   slot->op = {};
   slot->op.kind = CONSORT_OP_CALL;
   slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
-  if (rt_.profile || rt_.run_observer || slot->run.cell || rt_.policy.observes()) [[unlikely]]
+  if (rt_.profile || rt_.traces(traced::kTasks) || slot->run.cell || rt_.policy.observes()) [[unlikely]]
     slot->op.flags |= CONSORT_OPF_TIME;
   slot->op.cookie = reinterpret_cast<uint64_t>(slot);
   if (worker_.unit.desc.flags & CONSORT_UNIT_SIMULATED) slot->op.bytes = task_bytes(t->pub);
@@ -557,12 +558,13 @@ void Queue::tell(const QueueSlot &slot, const consort_done &done, consort_status
     rt_.policy.tell_finished(slot.watcher, worker_, told);
   }
   if (rt_.profile && (slot.op.flags & CONSORT_OPF_TIME)) worker_.count_busy(done.t0, done.t1);
-  if (rt_.run_observer) {
+  if (rt_.traces(traced::kTasks) && (slot.op.flags & CONSORT_OPF_TIME)) {
     // If the device's clock differs from the runtime's, the op is taken to have just ended.
     constexpr uint64_t kLongAgo = 10'000'000'000;
     const uint64_t now = rt_.clock.now();
     const uint64_t shift = done.t1 > now || now - done.t1 > kLongAgo ? now - done.t1 : 0;
-    rt_.run_observer->ran(worker_.id, t, t.pub.id, slot.frame.call.impl, slot.run.expected, done.t0 + shift, done.t1 + shift, status, true);
+    rt_.run_observer->ran(worker_.id, t, t.pub.id, slot.frame.call.impl, slot.run.expected, done.t0 + shift, done.t1 + shift, status,
+                           Stamps::kNs);
   }
   trace(rt_, t, t.pub.id, worker_.id, 0, done.t0);
   trace(rt_, t, t.pub.id, worker_.id, 1, done.t1);

@@ -1,24 +1,33 @@
 #include "observe/graph_log.hpp"
 
+#include <consort/shared/fields.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "base/file_text.hpp"
 #include "graph/access_order.hpp"
 #include "graph/partition_plan.hpp"
 #include "model/models.hpp"
-#include "observe/fields.hpp"
 #include "observe/observation.hpp"
+#include "observe/trace_collector.hpp"
 #include "task/codelet.hpp"
 #include "task/footprint.hpp"
+#include "task/trace_categories.hpp"
 
 namespace consort {
+
+using shared::append, shared::append_line, shared::Hex;
+
 namespace {
 
-char letter_of(uint32_t mode) noexcept {
-  if (!shares(mode)) return mode & CONSORT_M_R ? 'u' : 'w';
-  return changes(mode) ? 'c' : 'r';
+constexpr uint32_t kMostData = 1u << shared::trace_format::kUseShift;
+
+uint32_t use_of(uint32_t mode) noexcept {  // an index of shared::trace_format::kUses
+  if (!shares(mode)) return mode & CONSORT_M_R ? 2 : 3;
+  return changes(mode) ? 1 : 0;
 }
 
 // Returns the space if the datum has contents in one alone. Once contents have moved, the log cannot tell what a run
@@ -30,19 +39,18 @@ uint32_t space_of(const Datum &d) noexcept {
 
 }  // namespace
 
+GraphLog::GraphLog(Observation &rt, TraceCollector &collector, TraceRing &ring) : rt_(rt), collector_(collector), ring_(ring) {}
+
 uint32_t GraphLog::datum_of(const Datum &d) {
-  const auto [at, fresh] = data_index_.try_emplace(d.pub.id, static_cast<uint32_t>(data_.size()));
-  if (!fresh) return at->second;
+  const auto [at, fresh] = data_index_.try_emplace(d.pub.id, static_cast<uint32_t>(data_index_.size()));
   const uint32_t number = at->second;
+  if (!fresh) return number;
   const AccessOrder *discipline = discipline_if_any(d);
   const PartitionPlan *plan = discipline ? discipline->part_of : nullptr;
-  try {
-    data_.push_back({d.pub.id, d.pub.bytes, plan ? plan->whole->pub.id : 0, space_of(d)});
-    if (plan) datum_of(*plan->whole);
-  } catch (...) {
-    if (data_.size() == number) data_index_.erase(d.pub.id);
-    throw;
-  }
+  const uint32_t space = space_of(d);
+  ring_.put(DatumRecord{head_of<DatumRecord>(RecordType::kDatum), number, d.pub.id, d.pub.bytes,
+                                plan ? plan->whole->pub.id : 0, space == CONSORT_NONE ? -1 : static_cast<int32_t>(space), 0});
+  if (plan) datum_of(*plan->whole);
   return number;
 }
 
@@ -60,6 +68,7 @@ GraphLog::StartReport GraphLog::ask(const Task &t, uint32_t what) const {
 
 void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const TaskName *after,
                          uint32_t nafter) noexcept try {
+  if (!rt_.traces(traced::kGraph)) return;
   const Codelet *const c = t.codelet;
   const Key key{c ? c->number : CONSORT_NONE, c ? c->generation : 0, c ? footprint_of(t) : 0, c ? work_of(t) : 0};
   StartReport time, energy;
@@ -76,16 +85,16 @@ void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const T
 
   const uint64_t now = rt_.clock.now();
   const std::lock_guard lock(mutex_);
-  if (tasks_.size() >= most_) {
-    ++lost_;
-    return;
-  }
   const auto [at, fresh] = index_.try_emplace(key, static_cast<uint32_t>(kinds_.size()));
   if (fresh) {
     TaskFacts facts;
     facts.task = &t;
     try {
-      kinds_.push_back({c ? c->name : std::string(), key.footprint, facts.all_bytes(), 0, false, {}, {}});
+      Kind kind{c ? c->name : std::string(), key.footprint, facts.all_bytes(), 0, false, {}, {}};
+      std::string line;
+      tell(&line, kind, kinds_.size());
+      kinds_.push_back(std::move(kind));
+      collector_.add_lines(line);
     } catch (...) {
       index_.erase(at);
       throw;
@@ -100,23 +109,41 @@ void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const T
     kind.time = std::move(time);
     kind.energy = std::move(energy);
   }
-  const size_t uses = uses_.size(), afters = after_.size();
-  try {
-    for (uint32_t i = 0; i < n; ++i)
-      if (!(claims[i].mode & Claim::kLoose)) uses_.push_back({datum_of(*claims[i].datum), letter_of(claims[i].mode)});
-    for (uint32_t i = 0; i < nafter; ++i)
-      if (after[i]) after_.push_back(after[i]);
-    tasks_.push_back({t.pub.id, at->second, now, t.pub.priority, static_cast<uint32_t>(uses_.size() - uses),
-                      static_cast<uint32_t>(after_.size() - afters)});
-  } catch (...) {
-    uses_.resize(uses);
-    after_.resize(afters);
-    throw;
+  if (record(t, at->second, now, claims, n, after, nafter)) {
+    if (!began_) began_ = now;
+  } else {
+    ++lost_;
   }
-  if (tasks_.size() == 1) began_ = now;
 } catch (const std::bad_alloc &) {
   const std::lock_guard lock(mutex_);
   ++lost_;
+}
+
+bool GraphLog::record(const Task &t, uint32_t kind, uint64_t now, const Claim *claims, uint32_t n, const TaskName *after,
+                      uint32_t nafter) {
+  uses_.clear();
+  for (uint32_t i = 0; i < n; ++i) {
+    if (claims[i].mode & Claim::kLoose) continue;
+    const uint32_t number = datum_of(*claims[i].datum);
+    if (number >= kMostData) return false;
+    uses_.push_back(use_of(claims[i].mode) << shared::trace_format::kUseShift | number);
+  }
+  const auto afters = static_cast<uint32_t>(std::count_if(after, after + nafter, [](TaskName name) { return name; }));
+  const size_t more = size_t{afters} * sizeof(TaskName) + uses_.size() * sizeof(uint32_t);
+  if (more > ring_.most() - sizeof(TaskRecord) - 8) return false;
+  const TaskRecord head{head_of<TaskRecord>(RecordType::kTask, more), kind, t.pub.id, now, t.pub.priority,
+                                static_cast<uint32_t>(uses_.size()), afters, 0};
+  const uint32_t bytes = head.head.words * 8u;
+  char *at = ring_.reserve(bytes);
+  if (!at) return false;
+  std::memset(at + bytes - 8, 0, 8);         // the last word may be half used
+  std::memcpy(at, &head, sizeof head);
+  at += sizeof head;
+  for (uint32_t i = 0; i < nafter; ++i)
+    if (after[i]) std::memcpy(at, &after[i], sizeof after[i]), at += sizeof after[i];
+  if (!uses_.empty()) std::memcpy(at, uses_.data(), uses_.size() * sizeof uses_[0]);
+  ring_.commit(bytes);
+  return true;
 }
 
 void GraphLog::clear() noexcept {
@@ -124,10 +151,7 @@ void GraphLog::clear() noexcept {
   index_.clear();
   kinds_.clear();
   data_index_.clear();
-  data_.clear();
-  tasks_.clear();
-  uses_.clear();
-  after_.clear();
+  began_ = 0;
   lost_ = 0;
 }
 
@@ -151,6 +175,9 @@ void GraphLog::tell(std::string *all, const Kind &k, size_t number) const {
   append(all, number, '\t');
   *all += k.name.empty() ? "-" : one_line(k.name);
   append_line(all, "", Hex{k.footprint}, k.bytes);
+}
+
+void GraphLog::tell_times(std::string *all, const Kind &k, size_t number) const {
   for (uint32_t w = 0; w < k.time.on.size(); ++w) {
     const float ns = now_on(k.time, w);
     if (!std::isinf(ns)) append_line(all, "time", number, w, std::isnan(ns) ? -1.f : ns);
@@ -161,8 +188,7 @@ void GraphLog::tell(std::string *all, const Kind &k, size_t number) const {
   }
 }
 
-std::string GraphLog::text() const {
-  const std::lock_guard lock(mutex_);
+std::string GraphLog::machine() const {
   std::string all;
   const uint32_t nspaces = static_cast<uint32_t>(rt_.topology->spaces().size());
   append_line(&all, "home", rt_.topology->home());
@@ -171,25 +197,21 @@ std::string GraphLog::text() const {
     for (uint32_t to = 0; to < nspaces; ++to)
       if (const Link &l = rt_.topology->link(from, to); from != to && l.device)
         append_line(&all, "link", from, to, l.desc.bytes_per_s, l.desc.latency_ns);
+  return all;
+}
+
+std::string GraphLog::kinds() const {
+  const std::lock_guard lock(mutex_);
+  std::string all;
   for (size_t i = 0; i < kinds_.size(); ++i) tell(&all, kinds_[i], i);
-  for (const Place &d : data_)
-    append_line(&all, "datum", Hex{d.id}, d.bytes, d.space == CONSORT_NONE ? -1 : static_cast<int>(d.space), Hex{d.whole});
-  size_t use = 0, name = 0;
-  for (const Entry &t : tasks_) {
-    all += "task\t";
-    append(&all, Hex{t.name}, '\t', t.kind, '\t', t.priority, '\t');
-    for (uint32_t i = 0; i < t.nuses; ++i, ++use) {
-      if (i) all += ',';
-      append(&all, uses_[use].how, Hex{data_[uses_[use].datum].id});
-    }
-    all += '\t';
-    for (uint32_t i = 0; i < t.nafter; ++i, ++name) {
-      if (i) all += ',';
-      append(&all, Hex{after_[name]});
-    }
-    append_line(&all, "", t.at);
-  }
-  append_line(&all, "submitted", began_, lost_);
+  return all;
+}
+
+std::string GraphLog::ending(uint64_t more_lost) const {
+  const std::lock_guard lock(mutex_);
+  std::string all;
+  for (size_t i = 0; i < kinds_.size(); ++i) tell_times(&all, kinds_[i], i);
+  append_line(&all, "submitted", began_, lost_ + more_lost);
   return all;
 }
 

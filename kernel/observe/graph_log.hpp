@@ -2,8 +2,9 @@
 // each kind. For traces with the setting `trace_graph`, and for reports.
 //
 // Owned by the tracer. It is written under the submission right over the task's data. So two tasks on one datum appear
-// in the order in which they were linked. A leaf mutex of its own guards all. Errors never reach the caller: what finds
-// no memory or exceeds the limit is counted as lost.
+// in the order in which they were linked. A leaf mutex of its own guards all, and its ring of records. Errors never reach
+// the caller: what finds no memory or no room is counted as lost. What it keeps grows with the kinds and the data, not with
+// the tasks.
 #pragma once
 #include <map>
 #include <mutex>
@@ -17,16 +18,20 @@
 namespace consort {
 
 class Model;
+class TraceCollector;
+class TraceRing;
 struct Observation;
 
 class GraphLog final : public GraphObserver {
  public:
-  GraphLog(Observation &rt, size_t most) : rt_(rt), most_(most) {}
+  GraphLog(Observation &rt, TraceCollector &, TraceRing &);
 
   void submitted(const Task &, const Claim *, uint32_t n, const TaskName *after, uint32_t nafter) noexcept override;
   void clear() noexcept;                     // discards all entries
-  std::string text() const;                  // in the format of a trace; may throw bad_alloc
-  uint64_t lost() const noexcept { return lost_; }
+  // -- lines of a trace; may throw bad_alloc --
+  std::string machine() const;               // constant after the start
+  std::string kinds() const;
+  std::string ending(uint64_t more_lost) const;  // what the models know now, and when the first task was submitted
 
  private:
   struct Key {
@@ -45,37 +50,22 @@ class GraphLog final : public GraphObserver {
     bool known = false;                      // on each worker
     StartReport time, energy;
   };
-  struct Use {
-    uint32_t datum;
-    char how;                                // r: with other readers; c: with other commuting writers; w, u: exclusive
-  };
-  struct Place {
-    uint64_t id, bytes, whole;               // whole: the datum of which it is a part, 0: none
-    uint32_t space;  // location of its contents at its first use; NONE: nowhere, or in several spaces
-  };
-  struct Entry {
-    TaskName name;
-    uint32_t kind;
-    uint64_t at;                             // when it was submitted
-    int32_t priority;
-    uint32_t nuses, nafter;                  // number of its entries in uses_ and after_
-  };
-
   uint32_t datum_of(const Datum &);          // precondition: the mutex is held; may throw
   StartReport ask(const Task &, uint32_t what) const;  // precondition: the mutex is not held; may throw
   float now_on(const StartReport &, uint32_t worker) const noexcept;
   void tell(std::string *, const Kind &, size_t number) const;
+  void tell_times(std::string *, const Kind &, size_t number) const;
+  // Writes the task's record. False: it has no room. Precondition: the mutex is held. May throw.
+  bool record(const Task &, uint32_t kind, uint64_t now, const Claim *, uint32_t n, const TaskName *after, uint32_t nafter);
 
   Observation &rt_;
-  const size_t most_;                        // limit of tasks
-  mutable std::mutex mutex_;                 // leaf
+  TraceCollector &collector_;
+  TraceRing &ring_;                          // written with the mutex
+  mutable std::mutex mutex_;                 // leaf, save those of the collector
   std::map<Key, uint32_t> index_;
   std::vector<Kind> kinds_;
-  std::unordered_map<uint64_t, uint32_t> data_index_;
-  std::vector<Place> data_;
-  std::vector<Entry> tasks_;
-  std::vector<Use> uses_;
-  std::vector<TaskName> after_;
+  std::unordered_map<uint64_t, uint32_t> data_index_;  // numbers of data in the file
+  std::vector<uint32_t> uses_;               // of the task at hand
   uint64_t began_ = 0;                       // time of the first submission
   uint64_t lost_ = 0;
 };

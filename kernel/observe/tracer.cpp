@@ -1,21 +1,25 @@
 #include "observe/tracer.hpp"
 
+#include <consort/shared/plain_file.hpp>
+#include <consort/shared/trace_text.hpp>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
 #include "base/file_text.hpp"
 #include "exec/executor.hpp"
-#include "observe/fields.hpp"
 #include "observe/observation.hpp"
 #include "remote/thread_ranks.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/replica.hpp"
+#include "task/trace_categories.hpp"
 
 namespace consort {
+
 namespace {
 
 // Replaces %p by the process number and %r by the rank, so that several runtimes do not write to one file.
@@ -28,151 +32,209 @@ std::string with_numbers(std::string path, const Config &config) {
   return path;
 }
 
+// The setting trace_only.
+Result<uint32_t> categories_of(const Config &config) {
+  constexpr struct { const char *name; uint32_t bits; } kNames[] = {
+      {"tasks", traced::kTasks}, {"copies", traced::kCopies}, {"decisions", traced::kDecisions}, {"waits", traced::kWaits},
+      {"memory", traced::kMemory}, {"graph", traced::kGraph}, {"nothing", 0}};
+  const std::vector<std::string> only = config.list("trace_only");
+  uint32_t all = only.empty() ? traced::kAll : 0;
+  for (const std::string &name : only) {
+    const auto *const at = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto &k) { return name == k.name; });
+    if (at == std::end(kNames))
+      return error(CONSORT_E_INVAL, config.origin("trace_only") + ": \"" + name + "\" is nothing that a trace has: tasks, copies, "
+                                    "decisions, waits, memory, graph, nothing");
+    all |= at->bits;
+  }
+  return all;
+}
+
+std::unique_ptr<KeptRecords> kept_for(const Config &config) {
+  constexpr uint64_t kTasksPerEvent = 16;  // of all workers, and each is small
+  const auto most = static_cast<uint64_t>(config.number("trace_events"));
+  return std::make_unique<KeptRecords>(most, most * kTasksPerEvent);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Tracer>> Tracer::open(Observation &rt) {
-  const std::string path = with_numbers(std::string(rt.config->text("trace")), *rt.config);
-  const bool reports = !rt.reports.empty();
+  const Config &config = *rt.config;
+  const std::string path = with_numbers(std::string(config.text("trace")), config);
+  const bool reports = !rt.reports.empty(), streamed = config.text("trace_mode") == "stream";
   if (path.empty() && !reports) return std::unique_ptr<Tracer>();
-  int fd = -1;
-  // NONBLOCK: a pipe without a reader is an error instead of a wait. A pipe with a reader is written like a file.
-  constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  if (!path.empty() && (fd = ::open(path.c_str(), kHow, 0666)) < 0)
-    return error(CONSORT_E_IO, "the setting trace: cannot write " + path + ": " + std::strerror(errno));
-  if (fd >= 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-  return std::unique_ptr<Tracer>(new Tracer(rt, path, fd, rt.config->number("trace_events"),
-                                            rt.reports.want_graph() || rt.config->flag("trace_graph")));
+  const auto categories = categories_of(config);
+  if (!categories) return categories.error();
+  std::unique_ptr<TraceFile> file;
+  if (!path.empty()) {
+    const int fd = shared::open_to_write(path, O_TRUNC);
+    if (fd < 0) return error(CONSORT_E_IO, "the setting trace: cannot write " + path + ": " + std::strerror(errno));
+    file = std::make_unique<TraceFile>(fd);
+  }
+  auto later = streamed ? nullptr : std::move(file);
+  return std::unique_ptr<Tracer>(new Tracer(rt, path, std::move(file), std::move(later), *categories));
 }
 
-Tracer::Tracer(Observation &rt, std::string path, int fd, size_t most, bool graph)
-    : rt_(rt), path_(std::move(path)), fd_(fd), most_(most), lines_(rt.workers.size()) {
-  constexpr size_t kTasksPerEvent = 16;  // of all workers, and each is small
-  if (graph) graph_ = std::make_unique<GraphLog>(rt, most * kTasksPerEvent);
+Tracer::Tracer(Observation &rt, std::string path, std::unique_ptr<TraceFile> streamed, std::unique_ptr<TraceFile> later, uint32_t categories)
+    : rt_(rt), path_(std::move(path)), categories_(categories), later_(std::move(later)),
+      collector_(rt.clock, rt.ticks, std::bit_ceil(static_cast<uint64_t>(rt.config->number("trace_buffer")) * 1024),
+                 std::move(streamed), later_ || !rt.reports.empty() ? kept_for(*rt.config) : nullptr),
+      shares_(rt.clock.stepped()) {
+  const bool graph = rt.reports.want_graph() || rt.config->flag("trace_graph");
+  if (TraceRing *ring = graph ? collector_.add_ring() : nullptr) graph_ = std::make_unique<GraphLog>(rt, collector_, *ring);
 }
 
-Tracer::~Tracer() {
-  if (fd_ >= 0) ::close(fd_);
+Tracer::~Tracer() = default;
+
+Result<void> Tracer::begin() {
+  scheduler_ = scheduler();
+  collector_.add_lines(facts());
+  return collector_.start_thread();
 }
 
-void Tracer::name(Line &line, const Task &t) noexcept try {
-  const uint64_t i = t.codelet->number;
-  if (i < line.named.size() && line.named[i]) return;
-  const std::lock_guard lock(mutex_);
-  if (names_.size() <= i) names_.resize(i + 1);
-  names_[i] = t.codelet->name;
-  if (line.named.size() <= i) line.named.resize(i + 1);
-  line.named[i] = true;
+bool Tracer::on(uint32_t category) const noexcept { return rt_.traces(category); }
+
+template <class F> void Tracer::write(F into) noexcept {
+  if (ThreadState *const thread = shares_ ? nullptr : rt_.this_thread()) [[likely]] {
+    if (!thread->trace_ring) [[unlikely]] thread->trace_ring = collector_.add_ring();
+    if (thread->trace_ring) [[likely]] return into(*thread->trace_ring);
+  }
+  const std::lock_guard lock(shared_mutex_);
+  if (!shared_) shared_ = collector_.add_ring();
+  if (shared_) into(*shared_);
+  else unwritten_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A codelet's name, once in each ring.
+void Tracer::name(TraceRing &ring, const Task &t) noexcept try {
+  const Codelet &c = *t.codelet;
+  if (ring.named.size() <= c.number) ring.named.resize(c.number + 1, CONSORT_NONE);
+  const std::string text = one_line(c.name.substr(0, ring.most() / 2));
+  const CodeletRecord head{head_of<CodeletRecord>(RecordType::kCodelet, text.size()), c.number};
+  const uint32_t bytes = head.head.words * 8u;
+  char *const at = ring.reserve(bytes);
+  if (!at) return;
+  std::memset(at, 0, bytes);
+  std::memcpy(at, &head, sizeof head);
+  std::memcpy(at + sizeof head, text.data(), text.size());
+  ring.commit(bytes);
+  ring.named[c.number] = c.generation;
 } catch (const std::bad_alloc &) {  // no memory: its number is shown
 }
 
-void Tracer::ran(uint32_t worker, const Task &t, TaskName name_of_task, uint32_t impl, int64_t expected, uint64_t t0,
-                 uint64_t t1, consort_status status, bool alone) noexcept {
-  const Run run{t0, t1, name_of_task, expected, static_cast<uint32_t>(t.codelet->number), worker, impl, status};
-  if (alone) {
-    name(lines_[worker], t);
-    lines_[worker].runs.add(run, most_);
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  others_.runs.add(run, most_);
+void Tracer::ran(uint32_t worker, const Task &t, TaskName task, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
+                 consort_status status, Stamps stamps) noexcept {
+  write([&](TraceRing &ring) {
+    const uint32_t number = t.codelet->number;
+    if (number >= ring.named.size() || ring.named[number] != t.codelet->generation) [[unlikely]] name(ring, t);
+    const auto on = static_cast<uint16_t>(worker), how = static_cast<uint16_t>(std::min<uint32_t>(impl, UINT16_MAX));
+    if (stamps == Stamps::kTicks && t1 - t0 <= UINT32_MAX && expected < 0 && status == 0) [[likely]]
+      return ring.put(RunRecord{head_of<RunRecord>(RecordType::kRun), on, how, task, t0, static_cast<uint32_t>(t1 - t0), number});
+    const RecordType type = stamps == Stamps::kTicks ? RecordType::kRunInTicks : RecordType::kRunInNs;
+    ring.put(FullRunRecord{head_of<FullRunRecord>(type), on, how, task, t0, t1, number, status, expected});
+  });
 }
 
 void Tracer::copied(const Datum &d, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
                     consort_status status, CopyReason why) noexcept {
-  const Copy copy{t0, t1, bytes, d.pub.id, from, to, status, why};
-  const std::lock_guard lock(mutex_);
-  copies_.add(copy, most_);
+  if (!on(traced::kCopies)) return;
+  const CopyRecord record{head_of<CopyRecord>(RecordType::kCopy), static_cast<uint16_t>(from), static_cast<uint16_t>(to), t0, t1, bytes,
+                          d.pub.id, status, "dps"[static_cast<unsigned>(why)], {}};
+  write([&](TraceRing &ring) { ring.put(record); });
 }
 
 void Tracer::decided(TaskName task, uint32_t worker, float run, uint64_t end) noexcept {
-  const Decision d{rt_.clock.now(), end, task, worker, run};
-  const std::lock_guard lock(mutex_);
-  decisions_.add(d, most_);
+  if (!on(traced::kDecisions)) return;
+  const DecisionRecord record{head_of<DecisionRecord>(RecordType::kDecision), worker, rt_.clock.now(), task, end, run, 0};
+  write([&](TraceRing &ring) { ring.put(record); });
 }
 
 void Tracer::fetched(TaskName task, uint32_t worker, uint64_t t0, uint64_t t1) noexcept {
-  const std::lock_guard lock(mutex_);
-  waits_.add({t0, t1, task, worker}, most_);
+  if (!on(traced::kWaits)) return;
+  write([&](TraceRing &ring) { ring.put(FetchRecord{head_of<FetchRecord>(RecordType::kFetch), worker, t0, t1, task}); });
 }
 
-void Tracer::slept(uint32_t worker, uint64_t t0, uint64_t t1) noexcept { fetched(0, worker, t0, t1); }
+void Tracer::slept(uint32_t worker, uint64_t t0, uint64_t t1) noexcept {
+  if (!on(traced::kWaits)) return;
+  write([&](TraceRing &ring) { ring.put(SleepRecord{head_of<SleepRecord>(RecordType::kSleep), worker, t0, t1}); });
+}
 
 void Tracer::evicted(const Datum &d, uint32_t space, uint64_t bytes) noexcept {
-  const Eviction one{rt_.clock.now(), d.pub.id, bytes, space};
-  const std::lock_guard lock(mutex_);
-  evictions_.add(one, most_);
+  if (!on(traced::kMemory)) return;
+  const EvictionRecord record{head_of<EvictionRecord>(RecordType::kEviction), space, rt_.clock.now(), d.pub.id, bytes};
+  write([&](TraceRing &ring) { ring.put(record); });
 }
 
 void Tracer::in_use(uint32_t space, uint64_t bytes, uint64_t limit) noexcept {
-  const Use one{rt_.clock.now(), bytes, limit == UINT64_MAX ? 0 : limit, space};
-  const std::lock_guard lock(mutex_);
-  uses_.add(one, most_);
+  if (!on(traced::kMemory)) return;
+  const UseRecord record{head_of<UseRecord>(RecordType::kUse), space, rt_.clock.now(), bytes, limit == UINT64_MAX ? 0 : limit};
+  write([&](TraceRing &ring) { ring.put(record); });
 }
 
-void Tracer::put_memory(std::string *all) const {
-  waits_.each([&](const Wait &w) {
-    if (w.task) append_line(all, "fetch", w.worker, w.t0, w.t1, Hex{w.task});
-    else append_line(all, "sleep", w.worker, w.t0, w.t1);
-  });
-  evictions_.each([&](const Eviction &e) { append_line(all, "evict", e.space, e.at, Hex{e.datum}, e.bytes); });
-  uses_.each([&](const Use &u) { append_line(all, "used", u.space, u.at, u.bytes, u.limit); });
-}
+std::string Tracer::scheduler() const { return "scheduler\t" + one_line(std::string(rt_.policies.name())); }
 
-// One line for each record, fields separated by tabs; times in ns of the runtime's clock.
-std::string Tracer::text() const {
-  std::string all = "consort trace 1\n";
-  all += std::string("clock\t") + (rt_.virtual_time ? "virtual" : "real") + "\n";
-  all += "scheduler\t" + one_line(std::string(rt_.policies.name())) + "\n";
-  const std::lock_guard lock(mutex_);  // copies that no task waits for may still be in flight
+std::string Tracer::facts() const {
+  std::string all = std::string("clock\t") + (rt_.virtual_time ? "virtual" : "real") + "\n";
+  all += std::string("ticks\t") + (rt_.ticks.of_processor() ? "processor" : "ns") + "\n";
+  all += scheduler() + "\n";
   for (const auto &w : rt_.workers)
     all += "worker\t" + std::to_string(w->id) + "\t" + one_line(w->unit.name) + "\t" + one_line(w->unit.desc.klass) +
            "\n";
   const auto &spaces = rt_.topology->spaces();
   for (size_t i = 0; i < spaces.size(); ++i)
     all += "space\t" + std::to_string(i) + "\t" + one_line(spaces[i].desc.name) + "\n";
-  for (size_t i = 0; i < names_.size(); ++i)
-    if (!names_[i].empty()) all += "codelet\t" + std::to_string(i) + "\t" + one_line(names_[i]) + "\n";
-  if (graph_) all += graph_->text();
-  uint64_t lost = others_.runs.lost() + copies_.lost() + decisions_.lost() + waits_.lost() + evictions_.lost() +
-                  uses_.lost();
-  const auto runs = [&](const Ring<Run> &ring) {
-    ring.each([&](const Run &r) {
-      append_line(&all, "run", r.worker, r.t0, r.t1, r.codelet, Hex{r.task}, r.impl, r.expected, r.status);
-    });
-  };
-  for (const Line &l : lines_) {
-    runs(l.runs);
-    lost += l.runs.lost();
-  }
-  runs(others_.runs);
-  copies_.each([&](const Copy &c) {
-    append_line(&all, "copy", c.from, c.to, c.t0, c.t1, c.bytes, Hex{c.datum}, c.status, "dps"[static_cast<unsigned>(c.why)]);
-  });
-  decisions_.each([&](const Decision &d) { append_line(&all, "decision", d.at, Hex{d.task}, d.worker, d.run, d.end); });
-  put_memory(&all);
-  append_line(&all, "end", lost);
+  if (graph_) all += graph_->machine();
   return all;
 }
 
-void Tracer::clear() noexcept {
-  for (Line &l : lines_) l.runs.clear();
-  const std::lock_guard lock(mutex_);
-  others_.runs.clear();
-  copies_.clear();
-  decisions_.clear();
-  waits_.clear();
-  evictions_.clear();
-  uses_.clear();
+std::string Tracer::ending() const {
+  if (!graph_) return {};
+  uint64_t lost = 0;
+  if (collector_.kept()) {  // not under one lock with the log's own: its submissions wait for room under that one
+    const auto lock = collector_.drain_and_hold();
+    lost = collector_.kept()->lost_tasks();
+  }
+  return graph_->ending(lost);
+}
+
+void Tracer::write_kept(TraceFile *file) const {
+  const std::string lines = facts() + (graph_ ? graph_->kinds() : std::string()) + ending();
+  const auto lock = collector_.drain_and_hold();
+  const KeptRecords &kept = *collector_.kept();
+  file->begin();
+  file->lines(lines);
+  for (const TickClock::Point &p : collector_.points()) file->point(p);
+  kept.each([&](const char *records, size_t n) { file->events(0, records, n); });
+  file->end(kept.lost() + collector_.lost() + unwritten_.load(std::memory_order_relaxed));
+}
+
+std::string Tracer::text() const {
+  TraceFile image(-1);
+  write_kept(&image);
+  if (image.failed()) throw std::bad_alloc();
+  std::string all, why;
+  if (!shared::TraceText::write(image.memory(), &all, &why)) all = why;  // it cannot be
+  return all;
+}
+
+void Tracer::clear() noexcept try {
   if (graph_) graph_->clear();
+  const std::string lines = facts();
+  collector_.each_ring([](TraceRing &ring) { ring.named.clear(); });
+  unwritten_.store(0, std::memory_order_relaxed);
+  collector_.reset(lines);
+} catch (const std::bad_alloc &) {  // no memory: nothing is discarded
 }
 
 void Tracer::close() noexcept try {
-  if (fd_ < 0) return;
-  const std::string all = text();
-  size_t done = 0;
-  for (ssize_t n; done < all.size(); done += static_cast<size_t>(n))
-    if ((n = ::write(fd_, all.data() + done, all.size() - done)) <= 0) break;
-  if (done < all.size()) rt_.log(0, "the trace " + path_ + " is cut short: " + std::strerror(errno));
+  std::string lines = ending();
+  if (scheduler() != scheduler_) lines += scheduler() + "\n";  // the last one counts
+  collector_.stop(lines, unwritten_.load(std::memory_order_relaxed));
+  int failed = collector_.failed();
+  if (later_) {
+    write_kept(later_.get());
+    failed = later_->failed();
+  }
+  if (failed) rt_.log(0, "the trace " + path_ + " is cut short: " + std::strerror(failed));
 } catch (const std::bad_alloc &) {
   rt_.log(0, "the trace " + path_ + " is not written: no memory");
 }

@@ -20,8 +20,8 @@ class WatchedRuns final : public RunObserver {
 
   const consort_body_watch *bodies() const noexcept override { return &watch_; }
   void ran(uint32_t worker, const Task &t, TaskName name, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
-           consort_status s, bool alone) noexcept override {
-    if (next_) next_->ran(worker, t, name, impl, expected, t0, t1, s, alone);
+           consort_status s, Stamps stamps) noexcept override {
+    if (next_) next_->ran(worker, t, name, impl, expected, t0, t1, s, stamps);
   }
   void copied(const Datum &d, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1, consort_status s,
               CopyReason why) noexcept override {

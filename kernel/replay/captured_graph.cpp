@@ -12,6 +12,8 @@
 #include "replay/replaying.hpp"
 #include "task/footprint.hpp"
 #include "task/packed_args.hpp"
+#include "task/run_observer.hpp"
+#include "task/trace_categories.hpp"
 
 namespace consort {
 namespace {
@@ -143,8 +145,8 @@ void CapturedGraph::release() noexcept {
 // way: one launch for all nodes is worth more. The first replay runs node by node, so that each kernel is built and known.
 Task *CapturedGraph::begin() noexcept {
   const bool policy_observes = rt_.policy.observes() && !rt_.policies.is_directed();
-  if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || rt_.run_observer || policy_observes ||
-      rt_.policy.splits() || rt_.lost.has(worker_.unit))
+  if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || bodies_of(rt_.run_observer) ||
+      rt_.traces(traced::kTasks) || policy_observes || rt_.policy.splits() || rt_.lost.has(worker_.unit))
     return nullptr;
   carrier_->group = r_.group;
   carrier_->epoch = r_.epoch;

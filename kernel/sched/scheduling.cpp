@@ -1,6 +1,8 @@
 #include "sched/scheduling.hpp"
 
 #include "base/park.hpp"
+#include "task/run_observer.hpp"
+#include "task/trace_categories.hpp"
 #include "task/worker.hpp"
 
 namespace consort {
@@ -30,7 +32,7 @@ void Scheduling::look_instead_of(Worker &w) noexcept {
 
 void Scheduling::choose_paths() noexcept {
   const std::lock_guard lock(paths_mutex);
-  observed.store(profile || trace_fn || run_observer || policy.observes() || models->in_use(), std::memory_order_relaxed);
+  observed.store(profile || trace_fn || bodies_of(run_observer) || traces(traced::kTasks) || policy.observes() || models->in_use(), std::memory_order_relaxed);
   codelets.allow_short_way(!shared_domains && !policy.looks_ahead() && !graph_observer);
   keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);
 }

@@ -11,6 +11,7 @@
 
 #include "base/fence.hpp"
 #include "base/relaxed_value.hpp"
+#include "base/tick_clock.hpp"
 #include "machine/platform.hpp"
 #include "task/callback.hpp"
 #include "task/codelet.hpp"
@@ -76,6 +77,9 @@ struct Core : Platform {
   alignas(64) Waiters waiters;
   DataKeepers *data_keepers = nullptr; // set at the start
   RunObserver *run_observer = nullptr;     // a tracer; nullptr: none. Set at the start
+  RelaxedValue<uint32_t> traced = 0;       // what it records (task/trace_categories.hpp); changes under Scheduling::paths_mutex
+  bool traces(uint32_t category) const noexcept { return traced & category; }
+  TickClock ticks;                         // that stamps its records; set at the start
   std::unique_ptr<PutOffEnds> put_off_ends;  // of callbacks; made by the room graph at the start
   std::unique_ptr<WindowWait> window_wait;  // of submissions; made by the room exec at the start
   IdleStepper *idle_stepper = nullptr;     // in virtual time; set at the start

@@ -1,7 +1,7 @@
 // run_observer.hpp — the interface through which a trace records runs, copies, decisions, and waits of workers.
 //
 // The room observe implements it. A runtime without a trace has none: callers test the pointer, which is set before the
-// first worker starts and does not change. No function blocks or fails.
+// first worker starts and does not change, and Core::traces() whether there is something to record. No function fails.
 #pragma once
 #include <consort/bodies.h>
 
@@ -9,14 +9,14 @@
 
 namespace consort {
 
+enum class Stamps : uint8_t { kNs, kTicks };  // of the runtime's clock; of Core::ticks
 enum class CopyReason : uint8_t { kDemand, kPrefetch, kSave };  // a task waits; a request; memory is to be freed
 
 class RunObserver {
  public:
-  // The run of a task on a worker. expected: the time that its model estimated, ns; < 0: unknown. alone: the caller
-  // holds the worker's token.
+  // The run of a task on a worker. expected: the time that its model estimated, ns; < 0: unknown.
   virtual void ran(uint32_t worker, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
-                   consort_status, bool alone) noexcept = 0;
+                   consort_status, Stamps) noexcept = 0;
   // The end of a copy between two spaces.
   virtual void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
                       consort_status, CopyReason) noexcept = 0;

@@ -22,6 +22,7 @@ namespace consort {
 struct Core;
 class PutOffEnds;
 class SubmissionRecorder;
+class TraceRing;
 struct Worker;
 
 // The tasks counted by one thread: the count of its current group, in one word with the group's number, so that a
@@ -120,6 +121,7 @@ struct ThreadState {
   static constexpr uint8_t kWatchedByRecorder = 1, kWatchedForRepeats = 2;
   SubmissionRecorder *recorder = nullptr;  // owned by the runtime's recordings
   std::unique_ptr<SequenceDetector> watch;
+  TraceRing *trace_ring = nullptr;         // owned by the runtime's tracer; nullptr: this thread has recorded nothing yet
   // Contexts that this thread has entered, the innermost last, each with the body or callback in which it did (0:
   // outside).
   struct Entered { TaskName task; bool in_callback; uint64_t context; };

@@ -8,6 +8,7 @@
 #include "api/introspection.hpp"
 #include "support/folder.hpp"
 #include "support/read_file.hpp"
+#include "support/trace_text.hpp"
 #include "support/variable.hpp"
 
 namespace {
@@ -201,7 +202,7 @@ TEST(Environment, WritesATrace) {  // ENV-23, ENV-25
   Desc(codelet(rt, "traced", nothing)).must(rt);
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_OK(rt.stop());
-  const std::string text = read_file(path);
+  const std::string text = trace_text(path);
   EXPECT_EQ(text.rfind("consort trace 1", 0), 0u) << text;
   EXPECT_NE(text.find("traced"), std::string::npos);
 }

@@ -9,7 +9,7 @@
 #include "api/harness.hpp"
 #include "support/folder.hpp"
 #include "support/glpk.hpp"
-#include "support/read_file.hpp"
+#include "support/trace_text.hpp"
 
 namespace {
 
@@ -56,10 +56,10 @@ class Reports : public ::testing::Test {
     for (const std::string &l : lines) text += l + "\n";
     return text;
   }
-  std::string file() const { return read_file(path_); }
+  std::string file() const { return trace_text(path_); }
   std::vector<std::string> of(const char *kind) const {
     std::vector<std::string> lines;
-    std::ifstream in(path_);
+    std::istringstream in(trace_text(path_));
     for (std::string line; std::getline(in, line);)
       if (line.starts_with(std::string(kind) + "\t")) lines.push_back(line);
     return lines;

@@ -1,12 +1,19 @@
-// The setting `trace`: which tasks ran where and when, in a file that is written at the stop.
+// The setting `trace`: which tasks ran where and when, in a file that is written while they run.
+#include <consort/reports.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "api/harness.hpp"
 #include "support/folder.hpp"
 #include "support/read_file.hpp"
+#include "support/trace_text.hpp"
 
 namespace {
 
@@ -39,7 +46,7 @@ class Traces : public ::testing::Test {
   }
   void read() {
     stop();
-    std::ifstream in(path_);
+    std::istringstream in(trace_text(path_));
     lines_.clear();
     for (std::string text; std::getline(in, text);) lines_.emplace_back(text);
     ASSERT_FALSE(lines_.empty());
@@ -174,7 +181,7 @@ TEST_F(Traces, RecordWhatAReportNeeds) {
 }
 
 TEST_F(Traces, KeepTheLastEvents) {
-  ASSERT_OK(start({{"workers", "1"}, {"scheduler", "eager"}, {"trace_events", "8"}}));
+  ASSERT_OK(start({{"workers", "1"}, {"scheduler", "eager"}, {"trace_mode", "keep"}, {"trace_events", "8"}}));
   const auto early = body_(rt_, "early", [](const consort_call &) { return CONSORT_OK; });
   const auto late = body_(rt_, "late", [](const consort_call &) { return CONSORT_OK; });
   for (int i = 0; i < 20; ++i) Desc(early).must(rt_);
@@ -191,6 +198,101 @@ TEST_F(Traces, KeepTheLastEvents) {
     before = r.number(2);
   }
   EXPECT_EQ(lines_.back().number(1), 20u);
+}
+
+TEST_F(Traces, LoseNothingWithSmallRings) {
+  ASSERT_OK(start({{"workers", "2"}, {"scheduler", "lws"}, {"trace_buffer", "4"}, {"trace_graph", "true"}}));
+  const auto small = body_(rt_, "small", [](const consort_call &) { return CONSORT_OK; });
+  int values[4] = {};
+  consort_data_id data[4];
+  for (int i = 0; i < 4; ++i) data[i] = vector_of(rt_, &values[i], 1, sizeof values[i]);
+  constexpr int kEach = 5000;
+  std::vector<std::thread> submitters;
+  for (int s = 0; s < 2; ++s)
+    submitters.emplace_back([&, s] {
+      for (int i = 0; i < kEach; ++i) Desc(small).must(rt_);
+      for (int i = 0; i < 50; ++i) Desc(small).rw(data[2 * s]).r(data[2 * s + 1]).must(rt_);
+    });
+  for (std::thread &one : submitters) one.join();
+  ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  for (const consort_data_id d : data) ASSERT_OK(consort_unregister(rt_, d));
+  read();
+  EXPECT_EQ(lines_.back().number(1), 0u) << "nothing was dropped";
+  std::set<std::string> ran, submitted;
+  for (const Line &r : of("run")) {
+    EXPECT_TRUE(ran.insert(r.at(5)).second) << "each runs once";
+    EXPECT_LE(r.number(2), r.number(3));
+  }
+  EXPECT_EQ(ran.size(), 2u * (kEach + 50));
+  for (const Line &t : of("task")) submitted.insert(t.at(1));
+  for (const std::string &id : ran) EXPECT_TRUE(submitted.count(id)) << id;
+  EXPECT_EQ(of("datum").size(), 4u);
+}
+
+TEST_F(Traces, AreSwitchedByCategory) {
+  ASSERT_OK(start({{"workers", "1"}, {"scheduler", "eager"}, {"trace_only", "nothing"}}));
+  const auto body = body_(rt_, "body", [](const consort_call &) { return CONSORT_OK; });
+  const auto some = [&](int n) {
+    for (int i = 0; i < n; ++i) Desc(body).must(rt_);
+    ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  };
+  some(3);
+  ASSERT_OK(consort_trace_select(rt_, CONSORT_TRACE_TASKS));
+  some(5);
+  ASSERT_OK(consort_trace_select(rt_, CONSORT_TRACE_COPIES));
+  some(7);
+  ASSERT_OK(consort_trace_select(rt_, CONSORT_TRACE_ALL));
+  some(2);
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_trace_select(rt_, 1u << 20), "0x100000");
+  read();
+  EXPECT_EQ(of("run").size(), 7u);
+  ASSERT_OK(start({{"workers", "1"}, {"trace", ""}}));
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_trace_select(rt_, 0), "nothing is recorded");
+  stop();
+  EXPECT_EQ(start({{"workers", "1"}, {"trace_only", "tasks,what"}}), CONSORT_E_INVAL);
+  EXPECT_NE(std::string(consort_error()).find("\"what\" is nothing that a trace has"), std::string::npos) << consort_error();
+}
+
+TEST_F(Traces, AreSwitchedWhileTasksRun) {
+  ASSERT_OK(start({{"workers", "2"}, {"scheduler", "lws"}, {"trace_buffer", "4"}}));
+  const auto body = body_(rt_, "body", [](const consort_call &) { return CONSORT_OK; });
+  std::atomic<bool> over{false};
+  std::thread switches([&] {
+    for (uint32_t i = 0; !over.load(); ++i) EXPECT_OK(consort_trace_select(rt_, i % (CONSORT_TRACE_ALL + 1)));
+  });
+  for (int i = 0; i < 20000; ++i) Desc(body).must(rt_);
+  EXPECT_OK(consort_wait_all(rt_, kLong, 0));
+  over.store(true);
+  switches.join();
+  read();
+  EXPECT_LE(of("run").size(), 20000u);
+  for (const Line &r : of("run")) EXPECT_LE(r.number(2), r.number(3));
+}
+
+TEST_F(Traces, OfKilledProcessesAreReadUpToTheirEnd) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (start({{"workers", "1"}, {"scheduler", "eager"}}) != CONSORT_OK) _exit(1);
+    const auto body = body_(rt_, "killed", [](const consort_call &) { return CONSORT_OK; });
+    for (;;) {
+      for (int i = 0; i < 100; ++i) Desc(body).must(rt_);
+      (void)consort_wait_all(rt_, kLong, 0);
+    }
+  }
+  for (int i = 0; i < 1000 && (!std::filesystem::exists(path_) || std::filesystem::file_size(path_) < 20000); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // nap: until it has written something
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  const std::string all = read_file(path_);
+  consort::shared::TraceReader reader;
+  ASSERT_TRUE(reader.open(all)) << reader.why();
+  EXPECT_TRUE(reader.cut());
+  size_t runs = 0;
+  reader.each_record([&](const auto &r) { runs += r.name() == "run" && r.number(consort::shared::TraceReader::kBegin) <= r.end(); });
+  EXPECT_GT(runs, 100u);
 }
 
 TEST_F(Traces, RecordWaitingBodies) {

@@ -1,4 +1,6 @@
 // Traces, as `consort trace show` reads and draws them.
+#include <consort/shared/trace_text.hpp>
+
 #include <stdexcept>
 
 #include "fuzz.hpp"
@@ -6,7 +8,12 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::MemoryFile file;
-  file.set({reinterpret_cast<const char *>(data), size});
+  const std::string_view all(reinterpret_cast<const char *>(data), size);
+  file.set(all);
+  const fuzz::Copy copy(all);
+  std::string text, why;
+  if (consort::shared::TraceText::write({copy.data(), size}, &text, &why)) fuzz::expect(text.starts_with("consort trace 1\n"), "a text begins as one", text);
+  else fuzz::expect(!why.empty(), "a refusal has a text");
   try {
     const tool::Trace t(file.path());
     for (const auto &r : t.runs) fuzz::expect(r.worker < t.workers.size() && r.t0 <= r.t1 && !t.codelet(r.codelet).empty(), "a run is sound");

@@ -2,6 +2,8 @@
 // debuggers.
 #include <gtest/gtest.h>
 
+#include <consort/shared/fields.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -10,11 +12,10 @@
 #include "base/last_error.hpp"
 #include "observe/debug.hpp"
 #include "observe/explain.hpp"
-#include "observe/fields.hpp"
 #include "observe/observation.hpp"
 #include "replay/replay_room.hpp"
 #include "support/folder.hpp"
-#include "support/read_file.hpp"
+#include "support/trace_text.hpp"
 
 namespace consort {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 struct TraceText : ::testing::Test {
   const consort_test::Folder folder{"trace"};
   const std::string file = folder / "run.trace";
-  consort_test::ReplayingOn<Observation> room{consort_test::Pairs{{"trace", file.c_str()}, {"trace_graph", "true"}}};
+  consort_test::ReplayingOn<Observation> room{consort_test::Pairs{{"trace", file.c_str()}, {"trace_mode", "keep"}, {"trace_graph", "true"}}};
   Codelet &codelet = room.add_codelet("solve");
   int value = 0;
   consort_data_id x = room.add_variable(&value, "x");
@@ -30,7 +31,9 @@ struct TraceText : ::testing::Test {
   void SetUp() override {
     room.tracer = consort_test::must(Tracer::open(room));
     room.run_observer = room.tracer.get();
+    room.traced = room.tracer->categories();
     room.graph_observer = room.tracer->graph();
+    ASSERT_TRUE(room.tracer->begin());
     room.choose_paths();
   }
   size_t lines(const std::string &text, const std::string &begin) const {
@@ -93,7 +96,7 @@ TEST_F(TraceText, CloseWritesTheFile) {
   room.run_all();
   const std::string text = room.tracer->text();
   room.tracer->close();
-  EXPECT_EQ(consort_test::read_file(file), text);
+  EXPECT_EQ(consort_test::trace_text(file), text);
 }
 
 TEST_F(TraceText, ExplanationNamesWhatATaskWaitsFor) {
@@ -116,6 +119,7 @@ TEST(DebugTable, SizesAreThoseOfTheRecords) {
 }
 
 TEST(Fields, AreAsTheFormatSays) {
+  using shared::append, shared::append_line, shared::Hex;
   std::string text;
   append_line(&text, "run", uint32_t{0}, UINT64_MAX, INT64_MIN, Hex{UINT64_MAX}, -1, 'd');
   append_line(&text, "time", size_t{7}, 1.5e9f, std::numeric_limits<float>::lowest());

@@ -1,10 +1,11 @@
 // `consort trace show`: the contents of a trace, as tables and as a drawing; other files are refused with the line at
 // fault.
+#include "tools/binary_trace.hpp"
 #include "tools/command.hpp"
 
 namespace {
 
-using consort_test::ToolAnswer, consort_test::read_file;
+using consort_test::BinaryTrace, consort_test::ToolAnswer, consort_test::read_file;
 
 constexpr const char *kHead = "consort trace 1\nclock\treal\nscheduler\tdmda\nworker\t0\tcpu0\tcpu\nworker\t1\tgpu<0>\tgpu\n"
                               "space\t0\tram\nspace\t1\tgpu:ram\ncodelet\t0\tgemm\ncodelet\t2\tgeqrt\n";
@@ -62,6 +63,74 @@ TEST_F(TraceTool, ReportsEmptyTraces) {
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("0 tasks, 0 copies in 0 ns")) << a.out;
   EXPECT_EQ(show("", " --svg " + folder_ / "a.svg").status, 0);
+}
+
+// The runs of kRuns as a runtime writes them: two with ticks of half a ns, and one that failed.
+BinaryTrace binary_runs() {
+  BinaryTrace t;
+  std::string head = kHead;
+  t.lines(head.substr(head.find('\n') + 1));
+  t.point(2000, 1000000);
+  t.run(0, 0xa1, 2000, 4000000, 0);
+  t.failed_run(1, 0xa2, 1000000, 2000000, 2, -5, -1);
+  t.run(1, 0xa3, 6002000, 14000000, 0);
+  t.record(9, {0, 1500000, 4096, 8192});
+  t.point(2002000, 2000000);
+  return t;
+}
+
+TEST_F(TraceTool, ReadsRecords) {
+  const std::string file = folder_ / "binary";
+  std::ofstream(file) << binary_runs().ended(3);
+  const ToolAnswer a = run("trace show " + file + " --width 10");
+  EXPECT_EQ(a.status, 0) << a.out;
+  for (const char *part : {"3 tasks, 0 copies in 10 ms of real time, scheduler dmda", "20.0 %  gg........", "80.0 %  e..ggggggg", "3 events were dropped"})
+    EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
+  EXPECT_FALSE(a.has("no end")) << a.out;
+  const ToolAnswer text = run("trace export " + file + " --format text -o " + folder_ / "text");
+  EXPECT_EQ(text.status, 0) << text.out;
+  const std::string written = read_file(folder_ / "text");
+  for (const char *line : {"consort trace 1\n", "run\t0\t1000000\t3000000\t0\ta1\t0\t-1\t0\n", "run\t1\t1000000\t2000000\t2\ta2\t0\t-1\t-5\n",
+                           "used\t0\t1500000\t4096\t8192\n", "end\t3\n"})
+    EXPECT_NE(written.find(line), written.npos) << line << written;
+  EXPECT_EQ(run("trace show " + folder_ / "text" + " --width 10").out, a.out) << "both forms say the same";
+}
+
+TEST_F(TraceTool, ReadsCutFilesUpToTheLastRecord) {
+  const std::string all = binary_runs().bytes(), file = folder_ / "cut";
+  for (const size_t less : {0, 8, 60, 100}) {
+    std::ofstream(file) << all.substr(0, all.size() - less);
+    const ToolAnswer a = run("trace show " + file);
+    EXPECT_EQ(a.status, 0) << a.out;
+    EXPECT_TRUE(a.has("warning: " + file + " has no end: its program was killed, or had no room for it")) << a.out;
+    EXPECT_TRUE(a.has(less < 100 ? "3 tasks" : "2 tasks")) << less << a.out;
+    EXPECT_EQ(run("report " + file).status, 0);
+  }
+}
+
+TEST_F(TraceTool, RefusesRecordsThatCannotBe) {
+  const auto refused = [&](const BinaryTrace &t, const char *why) {
+    std::ofstream(folder_ / "binary") << t.ended();
+    const ToolAnswer a = run("trace show " + folder_ / "binary");
+    EXPECT_EQ(a.status, 1) << a.out;
+    EXPECT_TRUE(a.has(why)) << why << "\nis not in\n" << a.out;
+  };
+  const auto with = [](auto change) {
+    BinaryTrace t = binary_runs();
+    change(t);
+    return t;
+  };
+  refused(with([](BinaryTrace &t) { t.run(9, 1, 1, 1, 0); }), "a record \"run\": 9 is not a valid number here");
+  refused(with([](BinaryTrace &t) { t.failed_run(0, 1, 5, 2, 0, 0, 0); }), "it ends before it begins");
+  refused(with([](BinaryTrace &t) { t.run(0, 1, 1, 1, 1 << 20); }), "1048576 is not a valid number here");
+  refused(with([](BinaryTrace &t) { t.record(12, {7, 1, 1, 0, 0, 0}); }), "a record \"task\": 7 is not a valid number here");
+  refused(with([](BinaryTrace &t) {
+            t.lines("kind\t0\tgemm\t1\t1\n");
+            t.record(12, {0, 1, 1, uint64_t{5} << 32, 0});
+          }),
+          "its lists are longer than it");
+  refused(with([](BinaryTrace &t) { t.lines("what\n"); }), "\"what\" is not a kind of line");
+  refused(with([](BinaryTrace &t) { t.chunk(2, std::string(8, '\0')); }), "no record begins there");
 }
 
 TEST_F(TraceTool, RefusesOtherFiles) {

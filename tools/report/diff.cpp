@@ -97,15 +97,15 @@ void print_tables(const Comparison &c) {
 
 int run_diff(const std::string &first, const std::string &second, bool json) {
   Progress progress("reading " + first);
-  const Trace a(first);
+  const Trace a = read_trace(first);
   progress.now("reading " + second);
-  const Trace b(second);
+  const Trace b = read_trace(second);
   progress.now("comparing");
   const Comparison c{Analysis(a), Analysis(b)};
   progress.clear();
   if (json) return print(comparison_json(c)), 0;
   for (const Trace *t : {&a, &b})
-    if (t->lost || t->unlogged) warn("events were dropped from " + (t == &a ? first : second) + ": raise the setting trace_events");
+    if (t->lost || t->unlogged) warn("events were dropped from " + (t == &a ? first : second) + ": raise the setting trace_buffer, or trace_events where they stay in memory");
   if (a.clock != b.clock) warn("one run is in virtual time, the other in real time");
   print_changes(c, first, second);
   print_tables(c);

@@ -1,5 +1,7 @@
 #include "export.hpp"
 
+#include <consort/shared/trace_text.hpp>
+
 #include <algorithm>
 #include <cinttypes>
 #include <fstream>
@@ -7,6 +9,7 @@
 
 #include "../commands.hpp"
 #include "../json.hpp"
+#include "../plain_file.hpp"
 #include "../terminal.hpp"
 
 namespace tool {
@@ -238,11 +241,23 @@ std::string csv_of(const History &h) {
   return all;
 }
 
+namespace {
+
+// Of the file's bytes: it also has what the command does not know.
+std::string text_form(const std::string &path) {
+  std::string all = read_plain(path, kLargestTrace), text, why;
+  if (!consort::shared::TraceReader::is_binary(all)) return all;
+  if (!consort::shared::TraceText::write(all, &text, &why)) throw std::runtime_error(path + ": " + why);
+  return text;
+}
+
+}  // namespace
+
 int run_trace_export(const std::string &record, const std::string &form, const std::string &out, bool json) {
-  const Trace t(record);
+  const Trace t = read_trace(record);
   const History h(t);
   const Idle idle(h);
-  const std::string text = form == "chrome" ? chrome_of(h, idle) : form == "paje" ? paje_of(h, idle) : csv_of(h);
+  const std::string text = form == "chrome" ? chrome_of(h, idle) : form == "paje" ? paje_of(h, idle) : form == "text" ? text_form(record) : csv_of(h);
   std::ofstream file(out, std::ios::binary);
   file.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
   if (!file) throw std::runtime_error(out + " cannot be written");

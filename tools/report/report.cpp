@@ -76,13 +76,13 @@ void print_report(const Analysis &a, const RunFindings &findings, const Json &bo
   if (!a.history.graph && !t.runs.empty())
     std::printf("\nWhy workers were idle, chains and the bound need the graph: record with CONSORT_TRACE_GRAPH=true as well.\n");
   if (t.lost || t.unlogged)
-    std::printf("\n%s dropped: the figures are of the rest. Raise the setting trace_events.\n",
+    std::printf("\n%s dropped: the figures are of the rest. Raise the setting trace_buffer, or trace_events where they stay in memory.\n",
                 count_words(static_cast<double>(t.lost + t.unlogged), "event was", "events were").c_str());
 }
 
 int run_report(Settings &settings, const ReportOptions &o) {
   Progress progress("reading " + o.record);
-  const Trace t(o.record);
+  const Trace t = read_trace(o.record);
   progress.now("looking at " + o.record);
   const Analysis a(t);
   const RunFindings findings = find_all(a);

@@ -129,7 +129,7 @@ class StoryTeller {
 
 int run_why(const std::string &record, const std::string &which, bool json) {
   Progress progress("reading " + record);
-  const Trace t(record);
+  const Trace t = read_trace(record);
   progress.now("looking at " + record);
   const Analysis a(t);
   const TaskStory story(a, which);

@@ -11,6 +11,19 @@ extern "C" {
 
 typedef void consort_line_fn(void *user, const char *utf8); /* a line without its end, good until the call returns */
 
+/* What a trace has: the setting `trace_only` at first, then consort_trace_select(). */
+enum {
+  CONSORT_TRACE_TASKS = 1 << 0,     /* runs, with begin and end */
+  CONSORT_TRACE_COPIES = 1 << 1,
+  CONSORT_TRACE_DECISIONS = 1 << 2, /* of the scheduler */
+  CONSORT_TRACE_WAITS = 1 << 3,     /* of workers: for data, and asleep */
+  CONSORT_TRACE_MEMORY = 1 << 4,    /* in use, and evictions */
+  CONSORT_TRACE_GRAPH = 1 << 5,     /* submissions, if the setting `trace_graph` (or a report) asks for them */
+  CONSORT_TRACE_ALL = (1 << 6) - 1
+};
+/* From now on events of these categories are recorded, and no others; 0: none. Events in flight may still be recorded, or not.
+ * E_UNSUPPORTED: there is no trace. [any] */
+CONSORT_API consort_status consort_trace_select(consort_runtime *rt, uint32_t categories);
 /* Clears the record: it begins here. E_BUSY while tasks run. E_UNSUPPORTED: nothing is recorded. */
 CONSORT_API consort_status consort_report_begin(consort_runtime *rt);
 /* Runs a report, named by the setting `reports`, on the run so far. E_BUSY while tasks run. */

@@ -42,7 +42,7 @@ function fillPage() {
   findings.append(...run.findings.map(findingCard));
   if (!run.findings.length) findings.append(make('article', { class: 'finding good' }, make('h3', {}, run.tasks ? 'Nothing conspicuous was found' : 'No task ran')));
   if (!run.graph && run.tasks) findings.append(make('article', { class: 'finding good' }, make('h3', {}, 'The trace has no graph'), make('p', {}, 'Why workers were idle, chains and the bound need it: record with CONSORT_TRACE_GRAPH=true as well.')));
-  if (run.dropped_events) findings.append(make('article', { class: 'finding' }, make('h3', {}, countWords(run.dropped_events, 'event was dropped', 'events were dropped')), make('p', {}, 'The figures are of the rest. Raise the setting trace_events.')));
+  if (run.dropped_events) findings.append(make('article', { class: 'finding' }, make('h3', {}, countWords(run.dropped_events, 'event was dropped', 'events were dropped')), make('p', {}, 'The figures are of the rest. Raise the setting trace_buffer, or trace_events where they stay in memory.')));
   const sums = kReasons.map(r => [run.idle[r[0] + '_ns'], r[2], r[1]]).filter(p => p[0] > 0);
   const legend = element('legend');
   const names = [...codeletOrder.keys()];

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace consort {
+namespace consort::shared {
 
 struct Hex {
   uint64_t value;
@@ -39,4 +39,4 @@ template <class... T> void append_line(std::string *text, std::string_view name,
   text->append(name).append(piece, at);
 }
 
-}  // namespace consort
+}  // namespace consort::shared
