@@ -70,6 +70,19 @@ consort_status consort_trace_select(consort_runtime *shell, uint32_t categories)
   return CONSORT_OK;
 }
 
+consort_status consort_get_progress(consort_runtime *shell, consort_progress *out) {
+  const ApiCall rt(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_progress)");
+  return guarded([&] {
+    const uint32_t size = out->size;
+    *out = rt->progress.now();
+    out->size = size;
+    return CONSORT_OK;
+  });
+}
+
 consort_status consort_report_begin(consort_runtime *shell) {
   const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);

@@ -16,6 +16,7 @@
 #include "machine/link_benchmark.hpp"
 #include "machine/link_calibration.hpp"
 #include "model/models.hpp"
+#include "observe/explain.hpp"
 #include "observe/tracer.hpp"
 #include "task/callback.hpp"
 #include "task/edges.hpp"
@@ -224,6 +225,9 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   if (auto r = policies.open(*this, scheduler); !r) return r.error();
   if (tracer)
     if (auto r = tracer->begin(); !r) return r.error();
+  const auto patience = static_cast<uint64_t>(config->number("watchdog"));
+  if (auto r = watchdog.begin(patience, [this] { return describe_standstill(*this); }); !r) return r.error();
+  if (auto r = progress.begin(config->flag("progress")); !r) return r.error();
   if (manual) return {};
   if (auto r = memory.start_threads(); !r) return r.error();
   for (auto &w : executors)
@@ -232,6 +236,8 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
 }
 
 Runtime::~Runtime() {
+  watchdog.end();
+  progress.end();
   idle_pump.end();
   checkpoints.reset();
   job.reset();  // the other ranks are told

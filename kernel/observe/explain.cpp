@@ -123,4 +123,25 @@ std::string describe_task(Observation &rt, TaskName name) {
   return f ? f->chain() : "the task is finished";
 }
 
+std::string describe_standstill(Observation &rt) {
+  constexpr uint32_t kMostNamed = 8;
+  std::string s = describe_runtime(rt);
+  uint32_t named = 0, more = 0;
+  for (uint32_t i = 1; i < rt.tasks.carved(); ++i) {
+    const Task *t = rt.tasks.at(i);
+    const uint64_t w = t->word.load(std::memory_order_acquire);  // acquire: the count below belongs to this task or a later one
+    const auto waits = static_cast<uint32_t>(t->pending.load(std::memory_order_relaxed));
+    if (!waits || waits >= pending::kGuard || !word::generation(w)) continue;
+    if (named == kMostNamed) {
+      ++more;
+      continue;
+    }
+    const TaskName name = uint64_t{word::generation(w)} << 32 | i;
+    s += "\ntask #" + std::to_string(name) + ": " + describe_task(rt, name);
+    ++named;
+  }
+  if (more) s += "\nand " + std::to_string(more) + " more tasks wait for others";
+  return s;
+}
+
 }  // namespace consort

@@ -11,6 +11,9 @@ struct Observation;
 std::string describe_runtime(Observation &);
 std::string describe_task(Observation &, uint64_t name);
 
+// For the log if nothing moves: the runtime, and some tasks that wait for others. May throw bad_alloc.
+std::string describe_standstill(Observation &);
+
 std::string describe_held(Observation &);  // one line each, "" if nothing is held; may throw bad_alloc
 
 }  // namespace consort

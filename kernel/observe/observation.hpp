@@ -2,8 +2,10 @@
 #pragma once
 #include <memory>
 
+#include "observe/progress.hpp"
 #include "observe/reports.hpp"
 #include "observe/tracer.hpp"
+#include "observe/watchdog.hpp"
 #include "replay/replaying.hpp"
 
 namespace consort {
@@ -13,6 +15,8 @@ struct Observation : Replaying {
 
   Reports reports;                         // plugins of the registry
   std::unique_ptr<Tracer> tracer;          // nullptr: no trace
+  Watchdog watchdog{*this};
+  Progress progress{*this};
 };
 
 }  // namespace consort

@@ -98,7 +98,7 @@ void TraceCollector::note_time(bool always) noexcept try {
   const TickClock::Point now = ticks_.point(clock_);
   if (!always && !points_.empty() && now.ns - points_.back().ns < (points_.size() < 20 ? kPointSoon : kPointEach)) return;
   points_.push_back(now);
-  if (file_) file_->point(now);
+  if (file_ && !ended_) file_->point(now);
 } catch (const std::bad_alloc &) {  // no memory: times are less exact
 }
 
@@ -112,11 +112,12 @@ void TraceCollector::drain_all() noexcept {
     } catch (const std::bad_alloc &) {  // no memory: the next time
     }
   }
-  if (file_ && !lines.empty()) file_->lines(lines);
+  const bool writes = file_ && !ended_;
+  if (writes && !lines.empty()) file_->lines(lines);
   note_time(false);
   for (TraceRing *ring : seen_) {
     ring->take_all([&](const char *records, uint64_t bytes) {
-      if (file_) file_->events(ring->number, records, bytes);
+      if (writes) file_->events(ring->number, records, bytes);
       if (kept_) kept_->take(records, bytes);
     });
     lost_ += ring->take_lost();
@@ -147,6 +148,7 @@ void TraceCollector::stop(std::string_view lines, uint64_t more_lost) noexcept {
   if (!file_) return;
   file_->lines(lines);
   file_->end(lost_ + more_lost);
+  ended_ = true;
 }
 
 }  // namespace consort

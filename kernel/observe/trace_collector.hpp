@@ -71,6 +71,7 @@ class TraceCollector final : public TraceDrain {
   std::atomic<bool> stopping_{false};                // release pairs with the acquire in run()
   std::atomic<bool> stuck_{false};                   // relaxed: a hint; a writer has waited in vain
   std::atomic<bool> threaded_{false};                // relaxed: set before the first worker starts, cleared when nothing runs
+  bool ended_ = false;                               // under draining_; the file has its end: nothing follows it
   Parker parker_;
   std::thread thread_;
 };

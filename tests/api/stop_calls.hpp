@@ -295,6 +295,7 @@ inline const std::vector<StopCall> &stop_calls() {
       CONSORT_STOP_CALL("trace", return consort_trace(s.rt, nullptr, nullptr);),
       CONSORT_STOP_CALL("reports", const auto line = [](void *, const char *) {};
                         (void)consort_report_now(s.rt, "bound", line, nullptr); return consort_report_begin(s.rt);),
+      CONSORT_STOP_CALL("get_progress", auto p = sized<consort_progress>(); return consort_get_progress(s.rt, &p);),
       CONSORT_STOP_CALL("trace_select", return consort_trace_select(s.rt, CONSORT_TRACE_TASKS);),
   };
   return all;

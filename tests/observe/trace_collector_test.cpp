@@ -69,6 +69,7 @@ TEST(TraceCollectors, WriteWhatSeveralThreadsRecord) {
   }
   collector.stop("worker\t0\tcpu0\tcpu\n", 5);
   EXPECT_EQ(collector.failed(), 0);
+  { const auto lock = collector.drain_and_hold(); }  // as reports do at the end
   const Found found(consort_test::read_file(folder / "trace"));
   EXPECT_FALSE(found.cut);
   EXPECT_TRUE(found.in_order);

@@ -24,6 +24,16 @@ enum {
 /* From now on events of these categories are recorded, and no others; 0: none. Events in flight may still be recorded, or not.
  * E_UNSUPPORTED: there is no trace. [any] */
 CONSORT_API consort_status consort_trace_select(consort_runtime *rt, uint32_t categories);
+/* How far the run is. */
+typedef struct consort_progress {
+  uint32_t size, running;   /* workers that run a task, or look for one */
+  uint64_t submitted, done; /* tasks */
+  uint64_t left_ns;         /* until the submitted tasks have ended, about, as fast as of late; UINT64_MAX: unknown */
+} consort_progress;
+#define CONSORT_PROGRESS_INIT {sizeof(consort_progress), 0, 0, 0, UINT64_MAX}
+/* Fills *out; the caller sets out->size. The first call begins to look at how fast tasks end. The setting `progress` shows the
+ * same as a line on the terminal. [any] */
+CONSORT_API consort_status consort_get_progress(consort_runtime *rt, consort_progress *out);
 /* Clears the record: it begins here. E_BUSY while tasks run. E_UNSUPPORTED: nothing is recorded. */
 CONSORT_API consort_status consort_report_begin(consort_runtime *rt);
 /* Runs a report, named by the setting `reports`, on the run so far. E_BUSY while tasks run. */
