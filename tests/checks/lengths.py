@@ -16,7 +16,7 @@ for path in sorted((ROOT / 'kernel').rglob('*.[ch]pp')):
     long = [f'{name}: {len(lines)} lines'] if len(lines) > FILE else []
     start = None
     for number, line in enumerate(lines, 1):
-        if start is None and line.endswith('{') and line[:1].strip() and not OTHER.match(line):
+        if start is None and line.endswith('{') and line[:1].strip() and not OTHER.search(line):
             start = number
         elif start is not None and line.startswith('}'):
             if number - start + 1 > FUNCTION:
