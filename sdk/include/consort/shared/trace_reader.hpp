@@ -256,8 +256,9 @@ inline uint64_t TraceReader::ns_of(uint64_t ticks) const noexcept {
   b = std::clamp(b, points_.begin() + 1, points_.end() - 1);
   const auto &from = b[-1], &to = *b;
   const uint64_t width = to.first - from.first, height = to.second - from.second;
+  __extension__ typedef unsigned __int128 Wide;
   const auto scaled = [&](uint64_t part) -> uint64_t {
-    const auto ns = static_cast<unsigned __int128>(part) * height / width;
+    const auto ns = static_cast<Wide>(part) * height / width;
     return ns > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(ns);
   };
   if (ticks < from.first) return from.second - std::min(from.second, scaled(from.first - ticks));
