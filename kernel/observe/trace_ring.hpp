@@ -92,9 +92,11 @@ class TraceRing {
       if (!drain_.make_room(*this, need - head)) return lose(), false;
       tail = tail_.load(std::memory_order_acquire);  // as above
     }
-    if (from > head) {                               // padding; its head alone is read
+    if (from > head) {                               // padding; its head alone is read, but all of it is in the file
       const shared::trace_format::Record padding{shared::trace_format::kPadding, static_cast<uint16_t>((end - head) / 8)};
-      std::memcpy(data_.get() + (head & (capacity_ - 1)), &padding, sizeof padding);
+      char *const at = data_.get() + (head & (capacity_ - 1));
+      std::memset(at, 0, end - head);
+      std::memcpy(at, &padding, sizeof padding);
       head_.store(end, std::memory_order_release);   // as commit()
     }
     if (need - tail <= capacity_ / 2) asked_ = false;
