@@ -69,7 +69,7 @@ TEST_F(Progresses, WatchdogSaysWhatEverythingWaitsFor) {
   EXPECT_OK(consort_unregister(rt_, datum));
 }
 
-TEST_F(Progresses, WatchdogIsSilentWhileThingsMoveOrNothingIsToDo) {
+TEST_F(Progresses, WatchdogIsSilentWhileTasksEndOrNoneIsLeft) {
   ASSERT_OK(start({{"workers", "1"}, {"scheduler", "eager"}, {"watchdog", "1"}}));
   const auto body = body_(rt_, "moves", [](const consort_call &) {
     std::this_thread::sleep_for(milliseconds(100));  // nap: tasks that take a while
